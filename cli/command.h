@@ -1,0 +1,62 @@
+// What every sub-command has: an options struct, a set-up that declares it, a run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "results/base/error.h"
+#include "results/base/interrupt.h"
+#include "results/base/progress.h"
+#include "results/record/record.h"
+
+namespace plimsoll::cli {
+
+// Options that every command takes.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  std::filesystem::path out;         // empty: default_run_dir
+  std::uint64_t seed = 1;
+  std::vector<std::string> accept;   // names of refusals to accept
+  bool accepts(const std::string& name) const;
+};
+
+struct CommandContext {
+  Interrupt* interrupt = nullptr;
+  std::vector<std::string> argv;         // as typed, passwords removed
+  std::function<ExitCode()> run;         // set by the sub-command that was named
+};
+
+// Declares --json, --out, --seed, --quiet, --accept and --config on a sub-command.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+// `option` of parse_size_bytes and the like: texts are parsed by CLI11 through these, so that an
+// error names the option. Usage: size_option(*command, "--bs", options.block_bytes, "Block size").
+CLI::Option* size_option(CLI::App& command, const std::string& name, std::uint64_t& bytes,
+                         const std::string& description);
+CLI::Option* duration_option(CLI::App& command, const std::string& name, std::int64_t& ns,
+                             const std::string& description);
+CLI::Option* rate_option(CLI::App& command, const std::string& name, double& per_s,
+                         const std::string& description);
+
+// The spec of a run from what was typed: every option of `command` with its value goes in.
+RunSpec make_spec(const CLI::App& command, const CommandContext& context,
+                  const CommonOptions& options, const std::string& target);
+
+// The run's folder: --out or a new one under results/runs; creates the record there.
+Record create_record(const RunSpec& spec, const CommonOptions& options, const std::string& drive);
+
+// A bar on a terminal, a line each ten seconds elsewhere, nothing with --quiet. Standard error.
+ProgressSink make_progress(const CommonOptions& options);
+
+// One row a sub-command; setup declares it under `app` and stores its run in the context.
+struct CommandRow {
+  void (*setup)(CLI::App& app, CommandContext& context);
+};
+const std::vector<CommandRow>& command_rows();
+
+}  // namespace plimsoll::cli
