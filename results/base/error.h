@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace plimsoll {
 
@@ -36,9 +37,8 @@ class UsageError : public Error {
 class RefusedError : public Error {
  public:
   explicit RefusedError(const std::string& message, std::string accept = {})
-      : Error(ExitCode::kRefused, accept.empty() ? message
-                                                 : message + " (to accept it: --accept " + accept +
-                                                       ")"),
+      : Error(ExitCode::kRefused,
+              accept.empty() ? message : message + " (to accept it: --accept " + accept + ")"),
         accept_(std::move(accept)) {}
   const std::string& accept() const noexcept { return accept_; }
 

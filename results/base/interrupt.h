@@ -1,6 +1,7 @@
 // Ctrl-C and SIGTERM as a stop token, so that every phase ends by itself and keeps what it has.
 #pragma once
 
+#include <csignal>
 #include <stop_token>
 #include <thread>
 
@@ -8,7 +9,9 @@ namespace plimsoll {
 
 // Blocks SIGINT, SIGTERM and SIGHUP in the calling thread and all it later starts, and waits for
 // them in a thread of its own: the first requests the stop, the third ends the process at once
-// (exit 130) for a user whose device hangs. Construct once, first thing in main.
+// (exit 130) for a user whose device hangs. Construct once, first thing in main. Programs that the
+// process starts inherit the blocked signals: clear the mask between fork and exec. The destructor
+// puts the calling thread's mask back.
 class Interrupt {
  public:
   Interrupt();
@@ -21,6 +24,7 @@ class Interrupt {
 
  private:
   std::stop_source source_;
+  sigset_t previous_mask_;
   std::jthread thread_;
 };
 

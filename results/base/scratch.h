@@ -14,7 +14,9 @@ int open_unnamed_file(const std::filesystem::path& dir, int flags);
 
 // A folder `plimsoll-NAME-XXXXXX` in `dir`, removed with all it holds by the destructor unless
 // keep() was called. It holds a lock file that the process keeps locked, by which a later call
-// knows a folder left by a killed process from one in use.
+// knows a folder left by a killed process from one in use. The constructor first removes what a
+// killed run left in `dir` under the same NAME, so that a repeat never finds its drive filled by
+// the run before; it throws BrokenError where no folder can be made. One thread at a time.
 class ScratchDir {
  public:
   ScratchDir(const std::filesystem::path& dir, const std::string& name);
@@ -23,12 +25,15 @@ class ScratchDir {
   ScratchDir& operator=(const ScratchDir&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  void keep() { keep_ = true; }
+  // The folder stays from now on, also when the process is killed.
+  void keep();
 
-  // Folders in `dir` whose process is gone; and the same, removed. Never touches one in use or
-  // one without Plimsoll's lock file.
-  static std::vector<std::filesystem::path> abandoned(const std::filesystem::path& dir);
-  static void remove_abandoned(const std::filesystem::path& dir);
+  // Folders in `dir` whose process is gone; and the same, removed. `name` limits it to folders of
+  // that NAME. Never touches one in use, one of another user, one with something mounted in it, or
+  // one without Plimsoll's lock file. What can't be removed is left.
+  static std::vector<std::filesystem::path> abandoned(const std::filesystem::path& dir,
+                                                      const std::string& name = {});
+  static void remove_abandoned(const std::filesystem::path& dir, const std::string& name = {});
 
  private:
   std::filesystem::path path_;

@@ -18,6 +18,9 @@ class Clock {
 class SystemClock final : public Clock {
  public:
   std::int64_t now_ns() noexcept override;  // about 27 ns under kvm-clock, 20 ns on metal
+  // Sleeps, never spins, with the thread's timer slack set to the least. Wakes late by what the
+  // host takes: 50..150 us (p1..p90) measured on a busy virtual machine of 2 cores. A loop that
+  // paces single I/O of a fast drive must poll the clock instead.
   void sleep_until_ns(std::int64_t deadline_ns) noexcept override;
   static SystemClock& instance();
   // Wall-clock nanoseconds since 1970 UTC, for the record's anchor only.

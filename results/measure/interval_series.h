@@ -15,11 +15,12 @@ struct IntervalSample {
   std::string operation;  // "read", "write", "flush", "trim", or a transaction's name
   std::int64_t start_ns;  // Clock
   std::int64_t end_ns;
-  bool measured;          // false in warm-up
+  bool measured;  // false in warm-up
   OpTotals totals;
 };
 
 // Used by one thread: the one that ticks. Memory does not grow with the number of intervals.
+// Samples are of warm-up until begin_measured().
 class IntervalSeries {
  public:
   using Sink = std::function<void(const IntervalSample&)>;
@@ -30,7 +31,8 @@ class IntervalSeries {
   void watch(const std::string& operation, Recorder& recorder);
 
   // Ends the interval now and begins the next: one sample an operation goes to the sink, also when
-  // it did nothing (so that a stall is a row of zeros, not a gap).
+  // it did nothing (so that a stall is a row of zeros, not a gap). What the sink throws passes
+  // through, with the totals already complete.
   void tick(std::int64_t now_ns);
 
   // From the next interval on, samples count. Call right after a tick.
@@ -45,11 +47,13 @@ class IntervalSeries {
 
  private:
   struct Watched {
-    std::string operation;
     std::vector<Recorder*> recorders;
+    IntervalSample sample;
   };
+  void collect(Watched& watched, std::int64_t now_ns);
+
   Sink sink_;
-  std::vector<Watched> watched_;
+  std::vector<Watched> watched_;  // in the order of watch()
   std::map<std::string, OpTotals> totals_;
   OpTotals last_;
   double last_seconds_ = 0;

@@ -13,7 +13,8 @@ struct SteadyStateRule {
   std::size_t max_rounds = 25;
 };
 
-// The window that met the rule, or the last one looked at.
+// The window that met the rule, or the last one looked at. With fewer rounds than a window none was
+// looked at: last_round is 0.
 struct SteadyState {
   bool reached = false;
   std::size_t first_round = 0;  // of the window, counted from 0
