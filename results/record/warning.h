@@ -22,8 +22,10 @@ struct WarningKind {
   std::string_view meaning;  // what it does to the numbers, for docs and the report's fold-out
 };
 
-// All kinds there are; a warning whose id is not here is a programming error (asserted).
+// All kinds there are; to write a warning whose id is not here is a programming error (asserted).
 const std::vector<WarningKind>& warning_kinds();
+// The row of `id`; for one that a later version wrote a row "unknown".
 const WarningKind& warning_kind(std::string_view id);
+std::string_view severity_name(Severity severity);  // "note", "doubt", "invalidates"
 
 }  // namespace plimsoll
