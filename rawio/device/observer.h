@@ -1,0 +1,62 @@
+// What the devices did in each interval of a run, whoever asked them to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rawio/device/identity.h"
+#include "results/record/record.h"
+
+namespace plimsoll {
+
+struct SampledValue {
+  std::string source;  // "device:vda", "psi", "cpu", "memory"
+  std::string name;    // "in_flight"
+  std::int64_t at_ns;  // Clock
+  double value;
+};
+
+// One interval. What could not be seen is absent, never 0.
+struct ObserverSample {
+  std::vector<IntervalRow> rows;  // source "device:NAME"; part and measured are the writer's
+  std::vector<SampledValue> points;
+  std::vector<Warning> warnings;
+};
+
+// Adds a sample to the record as of `part`; commits nothing.
+void write_sample(Record& record, const Part& part, bool measured, const ObserverSample& sample);
+
+// Watches every level of a device stack. Used by one thread. An observer that meets trouble during
+// a run (a device that vanishes, lost events) says so in the sample's warnings and goes on with
+// what is left; only start() throws, RefusedError, when this machine or user can't have it at all.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // Counts from now on. `now_ns` is the Clock's.
+  virtual void start(const DeviceStack& stack, std::int64_t now_ns) = 0;
+
+  // What ended between the last sample (or start) and now: a row for each device and operation
+  // ("read", "write", "flush", "discard"), rows of zeros included so that a stall is no gap. Only
+  // discard has no row in an interval without any.
+  virtual ObserverSample sample(std::int64_t now_ns) = 0;
+
+  // How it measures, for the record: {method, latency, resolution_ns, unseen: [words], devices}.
+  virtual Json describe() const = 0;
+};
+
+// One row an observer.
+struct ObserverKind {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<Observer> (*make)(const SystemRoots& roots);
+};
+
+const std::vector<ObserverKind>& observer_kinds();
+// Throws UsageError naming those there are.
+std::unique_ptr<Observer> make_observer(std::string_view name, const SystemRoots& roots = {});
+
+}  // namespace plimsoll
