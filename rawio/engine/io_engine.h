@@ -22,25 +22,25 @@ struct IoRequest {
   std::uint32_t file;    // index into the opened files
   std::uint32_t length;  // bytes; for trim at most 4 GiB - 1; 0 for flushes
   std::uint64_t offset;
-  std::byte* buffer;     // inside the registered area of its slot; null for flush and trim
+  std::byte* buffer;  // inside the registered area of its slot; null for flush and trim
 };
 
 struct IoCompletion {
   std::uint32_t slot;
-  std::int64_t result;   // bytes moved, or -errno
+  std::int64_t result;  // bytes moved, or -errno
 };
 
 struct EngineSetup {
-  std::vector<int> files;                // opened by the caller, who closes them after the engine
+  std::vector<int> files;  // opened by the caller, who closes them after the engine
   std::uint32_t depth = 1;
-  std::span<std::byte> buffers;          // depth x equal parts; aligned to the page
-  bool registered = true;                // register buffers and files where the kernel allows
-  bool polled = false;                   // io_uring IOPOLL
-  bool kernel_thread = false;            // io_uring SQPOLL
+  std::span<std::byte> buffers;  // depth x equal parts; aligned to the page
+  bool registered = true;        // register buffers and files where the kernel allows
+  bool polled = false;           // io_uring IOPOLL
+  bool kernel_thread = false;    // io_uring SQPOLL
 };
 
 struct EngineLimits {
-  std::uint32_t max_depth;               // psync: 1
+  std::uint32_t max_depth;  // psync: 1
   bool asynchronous;
   // What was asked and couldn't be had, in words ("buffers not registered: locked-memory limit
   // 8 MiB"); empty when all was.
@@ -52,8 +52,8 @@ class IoEngine {
  public:
   virtual ~IoEngine() = default;
 
-  // Once, before the first submit. Throws RefusedError where the kernel lacks the facility (naming it)
-  // and UsageError for a depth above the engine's.
+  // Once, before the first submit. Throws RefusedError where the kernel lacks the facility (naming
+  // it) and UsageError for a depth above the engine's.
   virtual void open(const EngineSetup& setup) = 0;
 
   // Hands over a prefix of `requests` and returns its length; a short count is back-pressure: reap,
@@ -62,7 +62,8 @@ class IoEngine {
   virtual std::uint32_t submit(std::span<const IoRequest> requests) noexcept = 0;
 
   // Waits until at least `minimum` completions are there or `timeout_ns` has passed (negative: no
-  // limit; 0: poll), then gives up to completions.size() of them. Returns how many.
+  // limit; 0: poll), then gives up to completions.size() of them. Returns how many. Never waits for
+  // more than are in flight.
   virtual std::uint32_t reap(std::uint32_t minimum, std::span<IoCompletion> completions,
                              std::int64_t timeout_ns) noexcept = 0;
 

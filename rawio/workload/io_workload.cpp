@@ -1,0 +1,186 @@
+#include "rawio/workload/io_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rawio/engine/engines.h"
+#include "rawio/engine/io_engine.h"
+#include "results/base/error.h"
+#include "results/base/units.h"
+
+namespace plimsoll {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* pattern_name(AccessPattern pattern) {
+  return pattern == AccessPattern::kSequential ? "sequential" : "random";
+}
+
+const char* arrival_name(ArrivalKind kind) {
+  switch (kind) {
+    case ArrivalKind::kConstant:
+      return "constant";
+    case ArrivalKind::kPoisson:
+      return "poisson";
+    case ArrivalKind::kClosed:
+      break;
+  }
+  return "closed";
+}
+
+Json to_json(const IoStream& stream) {
+  Json blocks = Json::array();
+  for (const auto& block : stream.blocks) {
+    blocks.push_back({{"size_bytes", block.size_bytes}, {"percent", block.percent}});
+  }
+  return {
+      {"name", stream.name},
+      {"target", stream.target},
+      {"read_percent", stream.read_percent},
+      {"blocks", blocks},
+      {"pattern", pattern_name(stream.pattern)},
+      {"arrivals", arrival_name(stream.arrivals)},
+      {"rate_per_s", stream.arrivals == ArrivalKind::kClosed ? Json() : Json(stream.rate_per_s)},
+      {"depth", stream.depth},
+      {"jobs", stream.jobs},
+      {"fsync_every", stream.fsync_every},
+      {"fdatasync_every", stream.fdatasync_every},
+      {"submit_batch", stream.submit_batch},
+      {"reap_batch", stream.reap_batch},
+      {"span_offset_bytes", stream.span_offset_bytes},
+      {"span_bytes", stream.span_bytes}};
+}
+
+void check_blocks(const IoStream& stream, const TargetShape& target) {
+  double percents = 0;
+  if (stream.blocks.empty()) throw UsageError("no block size: give --bs");
+  for (const auto& block : stream.blocks) {
+    if (block.size_bytes == 0 || block.size_bytes % target.logical_block_bytes != 0) {
+      throw UsageError(fmt::format("block size {} is no multiple of the {}-byte sectors of {}",
+                                   block.size_bytes, target.logical_block_bytes, target.name));
+    }
+    if (!(block.percent > 0)) throw UsageError("a block size's share must be over 0 %");
+    percents += block.percent;
+  }
+  if (std::abs(percents - 100) > 0.01) {
+    throw UsageError(fmt::format("the block sizes' shares add up to {:g} %, not 100 %", percents));
+  }
+}
+
+void check_span(const IoStream& stream, const TargetShape& target) {
+  const std::uint64_t offset = stream.span_offset_bytes;
+  if (offset % target.logical_block_bytes != 0) {
+    throw UsageError(fmt::format("offset {} is no multiple of the {}-byte sectors of {}", offset,
+                                 target.logical_block_bytes, target.name));
+  }
+  if (offset >= target.size_bytes || stream.span_bytes > target.size_bytes - offset) {
+    throw UsageError(
+        fmt::format("{} bytes from offset {} end beyond {}, which has {} bytes: lower "
+                    "--size or --offset",
+                    stream.span_bytes, offset, target.name, target.size_bytes));
+  }
+  const std::uint64_t span = stream.span_bytes ? stream.span_bytes : target.size_bytes - offset;
+  const std::uint64_t pieces = stream.pattern == AccessPattern::kSequential ? stream.jobs : 1;
+  for (const auto& block : stream.blocks) {
+    if (span / pieces >= block.size_bytes) continue;
+    throw UsageError(fmt::format("{} for each of {} jobs hold no block of {}: raise --size",
+                                 format_size(span / pieces), pieces,
+                                 format_size(block.size_bytes)));
+  }
+}
+
+void check_pace(const IoStream& stream) {
+  if (stream.depth == 0 || stream.jobs == 0) throw UsageError("--depth and --jobs start at 1");
+  if (stream.reap_batch == 0 || stream.reap_batch > stream.depth) {
+    throw UsageError(fmt::format("a reap of {} at depth {}: it takes 1 to the depth",
+                                 stream.reap_batch, stream.depth));
+  }
+  if (stream.arrivals == ArrivalKind::kClosed) return;
+  const double job_rate = stream.rate_per_s / stream.jobs;
+  if (!(job_rate >= 0.1) || job_rate > 2e6) {
+    throw UsageError(fmt::format("{:g}/s over {} jobs: a job's rate is from 0.1/s to 2,000,000/s",
+                                 stream.rate_per_s, stream.jobs));
+  }
+}
+
+void check_stream(const IoStream& stream, const TargetShape& target) {
+  if (!(stream.read_percent >= 0 && stream.read_percent <= 100)) {
+    throw UsageError(fmt::format("{:g} % reads: it takes 0 to 100", stream.read_percent));
+  }
+  if (stream.fsync_every != 0 && stream.fdatasync_every != 0) {
+    throw UsageError("--fsync and --fdatasync exclude each other");
+  }
+  if (stream.flush_every() != 0 && !stream.writes()) {
+    throw UsageError("--fsync and --fdatasync count writes, and there are none: use --rw write");
+  }
+  if (stream.writes() && !target.writable) {
+    throw RefusedError(target.name + " can't be written: use --rw read or randread");
+  }
+  check_pace(stream);
+  check_blocks(stream, target);
+  check_span(stream, target);
+}
+
+}  // namespace
+
+std::uint32_t IoStream::largest_block_bytes() const {
+  const auto smaller = [](const auto& a, const auto& b) { return a.size_bytes < b.size_bytes; };
+  return std::max_element(blocks.begin(), blocks.end(), smaller)->size_bytes;
+}
+
+bool IoWorkload::writes() const {
+  return std::any_of(streams.begin(), streams.end(), [](const auto& s) { return s.writes(); });
+}
+
+Json to_json(const IoWorkload& workload) {
+  Json streams = Json::array();
+  for (const auto& stream : workload.streams) streams.push_back(to_json(stream));
+  return {{"streams", streams},
+          {"engine", workload.engine},
+          {"runtime_ns", workload.runtime_ns},
+          {"bytes", workload.bytes},
+          {"warm_up_ns", workload.warm_up_ns},
+          {"interval_ns", workload.interval_ns},
+          {"seed", workload.seed},
+          {"registered", workload.registered},
+          {"polled", workload.polled},
+          {"kernel_thread", workload.kernel_thread},
+          {"on_error", workload.on_error == OnError::kStop ? "stop" : "count"}};
+}
+
+std::string describe(const IoStream& stream) {
+  std::string sizes;
+  for (const auto& block : stream.blocks) {
+    const bool whole = block.size_bytes % 1024 == 0;
+    sizes += sizes.empty() ? "" : "+";
+    sizes +=
+        whole ? fmt::format("{}k", block.size_bytes / 1024) : fmt::format("{}", block.size_bytes);
+  }
+  std::string text = stream.name + " ";
+  if (stream.reads() && stream.writes()) {
+    text += fmt::format("{:g}/{:g} ", stream.read_percent, 100 - stream.read_percent);
+  }
+  text += fmt::format("{} depth {}", sizes, stream.depth);
+  if (stream.jobs > 1) text += fmt::format(" x {} jobs", stream.jobs);
+  return text;
+}
+
+void check_workload(const IoWorkload& workload, const std::vector<TargetShape>& targets) {
+  if (workload.streams.empty()) throw UsageError("a workload without a stream does nothing");
+  if (workload.runtime_ns <= 0 && workload.bytes == 0) {
+    throw UsageError("the run has no end: give --runtime or --bytes");
+  }
+  if (workload.runtime_ns < 0 || workload.warm_up_ns < 0 || workload.interval_ns < 1'000'000) {
+    throw UsageError("times must not be negative, and --interval at least 1ms");
+  }
+  const auto max_depth = make_engine(workload.engine)->limits().max_depth;
+  for (const auto& stream : workload.streams) {
+    check_stream(stream, targets.at(stream.target));
+    check_depth(workload.engine.c_str(), stream.depth, max_depth);
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,96 @@
+// What to do to a drive, as plain data. Suites, presets and job files make these; run_raw runs
+// them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "results/measure/arrivals.h"
+
+namespace plimsoll {
+
+enum class AccessPattern { kSequential, kRandom };
+enum class OnError { kStop, kCount };
+
+// A share of the blocks; the percents of a stream add up to 100.
+struct BlockShare {
+  std::uint32_t size_bytes = 4096;
+  double percent = 100;
+};
+
+// Jobs that do the same. A log appender with readers and page writers beside it are three streams
+// of one workload.
+struct IoStream {
+  std::string name = "randread";
+  std::uint32_t target = 0;   // index into the targets of the run
+  double read_percent = 100;  // 0..100; the rest are writes
+  std::vector<BlockShare> blocks = {BlockShare{}};
+  AccessPattern pattern = AccessPattern::kRandom;
+
+  // Open loop (constant, poisson): rate_per_s is of all jobs of the stream together, each having
+  // its share and its own phase. A request that is due while all slots are taken waits, and its
+  // response time has the wait.
+  ArrivalKind arrivals = ArrivalKind::kClosed;
+  double rate_per_s = 0;
+
+  std::uint32_t depth = 1;  // requests in flight, a job
+  std::uint32_t jobs = 1;   // threads
+
+  // After this many writes of a job it lets all it has in flight finish, flushes, and goes on when
+  // the flush has finished, as a log writer does; also once at the end when writes are left
+  // unflushed. 0: never. At most one of the two.
+  std::uint32_t fsync_every = 0;
+  std::uint32_t fdatasync_every = 0;
+
+  std::uint32_t submit_batch = 0;  // at most so many requests a submit call; 0: all that are free
+  std::uint32_t reap_batch = 1;    // wait for at least so many completions a reap
+
+  // The part of the target that is used; 0 bytes: to its end. Sequential jobs have an equal piece
+  // of it each; random jobs all of it.
+  std::uint64_t span_offset_bytes = 0;
+  std::uint64_t span_bytes = 0;
+
+  bool reads() const { return read_percent > 0; }
+  bool writes() const { return read_percent < 100; }
+  std::uint32_t flush_every() const { return fsync_every != 0 ? fsync_every : fdatasync_every; }
+  std::uint32_t largest_block_bytes() const;
+};
+
+struct IoWorkload {
+  std::string name;  // of the record's part: "raw randread 4k depth 32"
+  std::vector<IoStream> streams = {IoStream{}};
+  std::string engine = "io_uring";
+  std::int64_t runtime_ns = 0;  // of the measured part; 0: until `bytes`
+  std::uint64_t bytes = 0;      // warm-up included, an equal share a job; 0: until time
+  std::int64_t warm_up_ns = 0;  // before the measured part; only marks which samples count
+  std::int64_t interval_ns = 1'000'000'000;
+  std::uint64_t seed = 1;
+  bool registered = true;      // io_uring: register buffers and files where possible
+  bool polled = false;         // io_uring IOPOLL
+  bool kernel_thread = false;  // io_uring SQPOLL
+  OnError on_error = OnError::kStop;
+
+  bool writes() const;
+};
+
+// Every field, for the record; enough to build the workload again.
+nlohmann::ordered_json to_json(const IoWorkload& workload);
+
+// "randread 4k", "rw 70/30 8k+64k": a stream in few words.
+std::string describe(const IoStream& stream);
+
+// What run_raw needs to know of a target to check a workload against it.
+struct TargetShape {
+  std::string name;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t logical_block_bytes = 512;  // what direct I/O must be a multiple of
+  bool writable = true;
+};
+
+// Throws UsageError in one line, before any I/O: a block that is no multiple of the logical block,
+// a span beyond the end, a piece smaller than a block, percents that don't add up, and the like.
+void check_workload(const IoWorkload& workload, const std::vector<TargetShape>& targets);
+
+}  // namespace plimsoll
