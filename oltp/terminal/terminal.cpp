@@ -1,0 +1,129 @@
+#include "oltp/terminal/terminal.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+// Sleeps end this often to see whether the run was stopped.
+constexpr std::int64_t kStopCheck_ns = 50'000'000;
+
+void add_all(std::map<std::string, std::uint64_t>& into,
+             const std::map<std::string, std::uint64_t>& from) {
+  for (const auto& [code, count] : from) into[code] += count;
+}
+
+}  // namespace
+
+void Tally::merge(const Tally& other) {
+  committed += other.committed;
+  user_rollbacks += other.user_rollbacks;
+  retried += other.retried;
+  failed += other.failed;
+  retrying_ns += other.retrying_ns;
+  add_all(errors, other.errors);
+  add_all(retries, other.retries);
+}
+
+void TerminalShared::break_off(const DbError& error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = error;
+  queue.end_at(clock.now_ns());
+}
+
+std::optional<DbError> TerminalShared::broken_by() {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+Terminal::Terminal(TerminalShared& shared, const Workload& workload,
+                   std::unique_ptr<Session> session, int index, std::uint64_t seed)
+    : shared_(shared),
+      session_(std::move(session)),
+      script_(workload.script(*session_, index)),
+      rng_(mix_seed(seed, static_cast<std::uint64_t>(index))),
+      pause_rng_(rng_() + 1) {
+  const std::size_t types = workload.transactions().size();
+  for (std::size_t type = 0; type < types; ++type) {
+    recorders_.push_back(std::make_unique<Recorder>());
+  }
+  for (auto& tallies : tallies_) tallies.resize(types);
+}
+
+void Terminal::run() {
+  for (;;) {
+    const std::size_t type = script_->draw(rng_);
+    const std::int64_t now_ns = shared_.clock.now_ns();
+    const auto intended_ns = shared_.queue.claim(now_ns);
+    if (!intended_ns) return;
+    const auto started_ns = wait_until(*intended_ns, now_ns);
+    if (!started_ns) {
+      shared_.queue.give_up();
+      return;
+    }
+    run_one(type, *intended_ns, *started_ns);
+  }
+}
+
+// The time it then is, without another reading when it is due already; empty when the deadline
+// came first.
+std::optional<std::int64_t> Terminal::wait_until(std::int64_t due_ns, std::int64_t now_ns) {
+  while (now_ns < due_ns && now_ns < shared_.queue.deadline_ns()) {
+    shared_.clock.sleep_until_ns(std::min(due_ns, now_ns + kStopCheck_ns));
+    now_ns = shared_.clock.now_ns();
+  }
+  if (now_ns >= shared_.queue.deadline_ns()) return std::nullopt;
+  return now_ns;
+}
+
+void Terminal::run_one(std::size_t type, std::int64_t intended_ns, std::int64_t started_ns) {
+  std::int64_t attempt_ns = started_ns;
+  std::int64_t finished_ns = 0;
+  Outcome outcome = Outcome::kOk;
+  Tally counts;
+  for (int repeats = 0;; ++repeats) {
+    outcome = script_->run();
+    finished_ns = shared_.clock.now_ns();
+    if (!may_retry(outcome, repeats, finished_ns)) break;
+    ++counts.retried;
+    ++counts.retries[session_->error().code];
+    pause(repeats, finished_ns);
+    attempt_ns = shared_.clock.now_ns();
+  }
+  counts.retrying_ns = attempt_ns - started_ns;
+  account(outcome, type, {intended_ns, started_ns, finished_ns}, counts);
+}
+
+bool Terminal::may_retry(Outcome outcome, int repeats, std::int64_t now_ns) const {
+  return outcome == Outcome::kRetryable && repeats < shared_.retry.limit &&
+         now_ns < shared_.queue.deadline_ns();
+}
+
+void Terminal::pause(int repeats, std::int64_t now_ns) {
+  shared_.repeats.fetch_add(1, std::memory_order_relaxed);
+  const std::int64_t step_ns =
+      std::min(shared_.retry.first_wait_ns << std::min(repeats, 20), shared_.retry.longest_wait_ns);
+  const std::int64_t until_ns = now_ns + uniform(pause_rng_, step_ns / 2, step_ns + step_ns / 2);
+  shared_.clock.sleep_until_ns(std::min(until_ns, shared_.queue.deadline_ns()));
+}
+
+void Terminal::account(Outcome outcome, std::size_t type, const OpTiming& timing,
+                       const Tally& counts) {
+  Tally& tally = tallies_[shared_.measuring.load(std::memory_order_relaxed) ? 1 : 0][type];
+  if (counts.retried > 0) tally.merge(counts);
+  if (outcome == Outcome::kOk) {
+    ++tally.committed;
+    recorders_[type]->add(timing, 0);
+    return;
+  }
+  if (outcome == Outcome::kUserRollback) {
+    ++tally.user_rollbacks;
+    return;
+  }
+  ++tally.failed;
+  ++tally.errors[session_->error().code];
+  recorders_[type]->add_error(static_cast<int>(outcome));
+  if (outcome == Outcome::kFatal) shared_.break_off(session_->error());
+}
+
+}  // namespace plimsoll
