@@ -19,23 +19,24 @@ namespace plimsoll::cli {
 struct CommonOptions {
   bool json = false;
   bool quiet = false;
-  std::filesystem::path out;         // empty: default_run_dir
+  std::filesystem::path out;  // empty: default_run_dir
   std::uint64_t seed = 1;
-  std::vector<std::string> accept;   // names of refusals to accept
+  std::vector<std::string> accept;  // names of refusals to accept
   bool accepts(const std::string& name) const;
 };
 
 struct CommandContext {
   Interrupt* interrupt = nullptr;
-  std::vector<std::string> argv;         // as typed, passwords removed
-  std::function<ExitCode()> run;         // set by the sub-command that was named
+  std::vector<std::string> argv;  // as typed, "plimsoll" first, passwords removed
+  std::function<ExitCode()> run;  // set by the sub-command that was named
 };
 
 // Declares --json, --out, --seed, --quiet, --accept and --config on a sub-command.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
-// `option` of parse_size_bytes and the like: texts are parsed by CLI11 through these, so that an
-// error names the option. Usage: size_option(*command, "--bs", options.block_bytes, "Block size").
+// Sizes, durations and rates as units.h reads them. An error names the option; the variable's value
+// at the call is the default that --help shows and the record holds (0 or negative: none).
+// Usage: size_option(*command, "--bs", options.block_bytes, "Block size").
 CLI::Option* size_option(CLI::App& command, const std::string& name, std::uint64_t& bytes,
                          const std::string& description);
 CLI::Option* duration_option(CLI::App& command, const std::string& name, std::int64_t& ns,
@@ -50,13 +51,23 @@ RunSpec make_spec(const CLI::App& command, const CommandContext& context,
 // The run's folder: --out or a new one under results/runs; creates the record there.
 Record create_record(const RunSpec& spec, const CommonOptions& options, const std::string& drive);
 
-// A bar on a terminal, a line each ten seconds elsewhere, nothing with --quiet. Standard error.
+// A bar on a terminal, a line each ten seconds elsewhere, nothing with --quiet. Standard error. The
+// bar's line is ended when the last copy of the sink goes.
 ProgressSink make_progress(const CommonOptions& options);
 
-// One row a sub-command; setup declares it under `app` and stores its run in the context.
+// One row a sub-command, in commands.cpp; setup declares it under `app` with a footer that holds an
+// example, and a callback that stores its run in the context. `context` outlives the run.
 struct CommandRow {
   void (*setup)(CLI::App& app, CommandContext& context);
 };
 const std::vector<CommandRow>& command_rows();
+
+// Each in the file of its name, e.g. raw_command.cpp.
+void setup_qualify(CLI::App& app, CommandContext& context);
+void setup_devices(CLI::App& app, CommandContext& context);
+void setup_raw(CLI::App& app, CommandContext& context);
+void setup_oltp(CLI::App& app, CommandContext& context);
+void setup_report(CLI::App& app, CommandContext& context);
+void setup_show(CLI::App& app, CommandContext& context);
 
 }  // namespace plimsoll::cli

@@ -1,0 +1,18 @@
+#include "cli/command.h"
+
+namespace plimsoll::cli {
+
+// In the order --help lists them.
+const std::vector<CommandRow>& command_rows() {
+  static const std::vector<CommandRow> rows = {
+      {setup_qualify},
+      {setup_devices},
+      {setup_raw},
+      {setup_oltp},
+      {setup_show},
+      {setup_report},
+  };
+  return rows;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,135 @@
+// plimsoll raw as a user calls it: exit codes, one line that names the mend, no leftovers.
+#include <signal.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "results/record/record.h"
+#include "tests/catch.h"
+#include "tests/lab/block_devices.h"
+#include "tests/lab/process.h"
+#include "tests/lab/temp_dir.h"
+
+using namespace plimsoll;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder on a real file system to test, and one in memory for records.
+struct Folders {
+  lab::TempDir drive;
+  lab::DeviceDir results;
+  std::string out() const { return (results.path() / "run").string(); }
+  bool drive_is_empty() const { return fs::is_empty(drive.path()); }
+};
+
+lab::ProcessResult raw(std::vector<std::string> arguments,
+                       const lab::ProcessOptions& options = {}) {
+  arguments.insert(arguments.begin(), {PLIMSOLL_BINARY, "raw"});
+  return lab::run_process(arguments, options);
+}
+
+void check_refused(const lab::ProcessResult& result, int exit_code, const std::string& words) {
+  INFO(result.err);
+  CHECK(result.exit_code == exit_code);
+  CHECK_THAT(result.err, ContainsSubstring(words));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(result.out.empty());
+}
+
+}  // namespace
+
+TEST_CASE("raw prints one JSON object, alone on standard output") {
+  const Folders folders;
+  const auto result = raw({folders.drive.path(), "--size", "4m", "--bytes", "1m", "--rw", "randrw",
+                           "--fsync", "10", "--json", "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json.at("command") == "raw");
+  const auto& operations = json.at("operations");
+  CHECK(operations.at("read").at("count").get<int>() +
+            operations.at("write").at("count").get<int>() ==
+        256);
+  CHECK(operations.at("flush").at("count").get<int>() > 0);
+  CHECK(operations.at("read").at("service_ns").at("p99").get<double>() > 0);
+  CHECK(json.at("asked_rate").is_null());
+  CHECK(folders.drive_is_empty());
+}
+
+TEST_CASE("raw's summary fits in 80 columns") {
+  const Folders folders;
+  const auto result = raw({folders.drive.path(), "--size", "4m", "--time", "200ms", "--rate",
+                           "500/s", "--out", folders.out()});
+  INFO(result.out);
+  REQUIRE(result.exit_code == 0);
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  CHECK_THAT(result.out, ContainsSubstring("read"));
+}
+
+TEST_CASE("raw refuses bad input in one line, with its exit code") {
+  const Folders folders;
+  const std::string dir = folders.drive.path();
+  check_refused(raw({dir, "--engine", "posixaio"}), 2, "--engine");
+  check_refused(raw({dir, "--bs", "4q"}), 2, "--bs");
+  check_refused(raw({dir, "--time", "soon"}), 2, "--runtime");
+  check_refused(raw({dir, "--iodpeth", "4"}), 2, "--iodepth");
+  check_refused(raw({dir, "--bssplit", "8k"}), 2, "8k/70:64k/30");
+  check_refused(raw({dir, "--arrivals", "poisson"}), 2, "--rate");
+  check_refused(raw({dir, "--engine", "psync", "--depth", "4", "--size", "4m"}), 2, "--jobs");
+  check_refused(raw({dir, "--fsync", "1", "--size", "4m"}), 2, "--rw write");
+  check_refused(raw({"/nowhere/at/all"}), 2, "/nowhere/at/all");
+  check_refused(raw({dir, "--size", "1024t"}), 4, "--size");
+  check_refused(raw({"/dev/shm"}), 3, "--accept no-direct-io");
+  CHECK(folders.drive_is_empty());
+}
+
+TEST_CASE("raw writes to no block device without --erase") {
+  const auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  const Folders folders;
+  check_refused(raw({loop->node(), "--rw", "randwrite"}), 3, "--erase");
+  const auto result = raw({loop->node(), "--rw", "randwrite", "--erase", "--bytes", "1m", "--quiet",
+                           "--out", folders.out()});
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("raw doesn't write its record over another") {
+  const Folders folders;
+  const std::vector<std::string> arguments = {
+      folders.drive.path(), "--size", "4m", "--bytes", "1m", "--quiet", "--out", folders.out()};
+  REQUIRE(raw(arguments).exit_code == 0);
+  check_refused(raw(arguments), 2, "--out");
+}
+
+TEST_CASE("an interrupted raw run ends with 130, a readable record and no leftovers", "[slow]") {
+  const Folders folders;
+  lab::ProcessOptions interrupt;
+  interrupt.kill_signal = SIGINT;
+  interrupt.kill_after = std::chrono::milliseconds(1500);
+  const auto result = raw({folders.drive.path(), "--size", "4m", "--time", "60s", "--interval",
+                           "100ms", "--quiet", "--out", folders.out()},
+                          interrupt);
+  INFO(result.err);
+  CHECK(result.exit_code == 130);
+  CHECK(folders.drive_is_empty());
+  const auto record = Record::open(folders.out());
+  REQUIRE(record.parts().size() == 1);
+  CHECK(record.total(record.parts().front(), "raw", "read").count > 0);
+}
+
+TEST_CASE("a raw run killed by SIGKILL leaves nothing on the drive", "[slow]") {
+  const Folders folders;
+  lab::ProcessOptions kill;
+  kill.kill_signal = SIGKILL;
+  kill.kill_after = std::chrono::milliseconds(1000);
+  const auto result = raw({folders.drive.path(), "--size", "4m", "--time", "60s", "--interval",
+                           "100ms", "--quiet", "--out", folders.out()},
+                          kill);
+  CHECK(result.signal == SIGKILL);
+  CHECK(folders.drive_is_empty());
+  const auto record = Record::open(folders.out());
+  CHECK(record.total(record.parts().front(), "raw", "read").count > 0);
+}
