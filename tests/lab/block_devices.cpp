@@ -222,7 +222,10 @@ LoopDevice::LoopDevice(const LoopOptions& options) : file_(options.file) {
   file_ = fs::canonical(file_);  // as the kernel will name it
   index_ = attach(file_, options);
   if (!options.scan_partitions) delete_partitions(name());
-  std::ofstream("/sys/block/" + name() + "/queue/iostats") << (options.iostats ? 1 : 0);
+  const std::string queue = "/sys/block/" + name() + "/queue/";
+  std::ofstream(queue + "iostats") << (options.iostats ? 1 : 0);
+  // A cache turned off stays off for whoever is attached next, and then no flush arrives.
+  std::ofstream(queue + "write_cache") << "write back";
 }
 
 LoopDevice::~LoopDevice() {
