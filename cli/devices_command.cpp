@@ -18,7 +18,7 @@ struct DevicesOptions {
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 20;  // where the text of a row under a device starts
-constexpr const char* kExamples =
+constexpr const char* kDevicesExamples =
     "Examples:\n"
     "  plimsoll devices             what there is, and whether it may be erased\n"
     "  sudo plimsoll devices        the same with signatures and health\n"
@@ -154,7 +154,7 @@ void setup_devices(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<DevicesOptions>();
   CLI::App* command = app.add_subcommand(
       "devices", "Drives, what is on them, whether they may be erased, their health");
-  command->footer(kExamples);
+  command->footer(kDevicesExamples);
   command->add_flag("--json", options->json, "One JSON object");
   command->callback(
       [options, &context] { context.run = [options] { return list_devices(*options); }; });

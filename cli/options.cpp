@@ -39,7 +39,6 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string duration_text(std::int64_t ns) {
-  constexpr std::int64_t kSecond_ns = 1'000'000'000;
   if (ns <= 0) return {};
   if (ns % (3600 * kSecond_ns) == 0) return fmt::format("{}h", ns / (3600 * kSecond_ns));
   if (ns % (60 * kSecond_ns) == 0) return fmt::format("{}m", ns / (60 * kSecond_ns));

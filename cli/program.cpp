@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kDescription =
     "Plimsoll finds the load line of a drive for databases: what it carries, at which latency, and "
     "why.";
-constexpr const char* kExamples =
+constexpr const char* kProgramExamples =
     "Examples:\n"
     "  plimsoll qualify /mnt/nvme1          the whole job on a directory of the drive\n"
     "  plimsoll show latest                 read the newest record again\n"
@@ -142,7 +142,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 void declare_program(CLI::App& app, CommandContext& context) {
   app.name("plimsoll");
   app.description(kDescription);
-  app.footer(kExamples);
+  app.footer(kProgramExamples);
   app.set_version_flag("--version", "plimsoll " + version());
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);

@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kBarCells = 20;
 constexpr int kLeastBarCells = 5;
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 constexpr std::int64_t kPlainEvery_ns = 10 * kSecond_ns;
 
 // Characters, not bytes: continuation bytes of UTF-8 take no column.

@@ -33,7 +33,7 @@ struct QualifyOptions {
   std::string erase;  // "true": --erase; else what follows --erase=
 };
 
-constexpr const char* kExamples =
+constexpr const char* kQualifyExamples =
     "Examples:\n"
     "  plimsoll qualify /mnt/nvme1                  a first answer in under four minutes\n"
     "  plimsoll qualify /mnt/nvme1 --profile smoke  under a minute\n"
@@ -210,7 +210,7 @@ void setup_qualify(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<QualifyOptions>();
   CLI::App* command = app.add_subcommand(
       "qualify", "The whole job: what the drive does, what a database gets on it, and why");
-  command->footer(kExamples);
+  command->footer(kQualifyExamples);
   command->add_option("TARGET", options->target, "A folder of the drive, or with --erase a device")
       ->required()
       ->type_name("");

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include "results/base/error.h"
+#include "results/base/units.h"
 
 namespace plimsoll::cli {
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint32_t kPage_bytes = 4096;
 constexpr std::uint32_t kLogBlock_bytes = 8192;
 constexpr std::uint32_t kWriteDepth = 32;

@@ -14,7 +14,7 @@ namespace plimsoll::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kRawExamples =
     "Examples:\n"
     "  plimsoll raw /mnt/nvme1                    random 4k reads of a file made for it\n"
     "  plimsoll raw /dev/nvme1n1 --rw read --bs 128k --time 1m\n"
@@ -253,7 +253,7 @@ void add_span_options(CLI::App& command, RawOptions& options) {
 void setup_raw(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RawOptions>();
   CLI::App* command = app.add_subcommand("raw", "One raw workload on a drive: IOPS and latency");
-  command->footer(kExamples);
+  command->footer(kRawExamples);
   command
       ->add_option("TARGET", options->target,
                    "A folder of the drive, a new or existing file, or a block device")

@@ -15,7 +15,7 @@ struct ReportOptions {
   std::vector<std::string> runs;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kReportExamples =
     "Examples:\n"
     "  plimsoll report results/runs/2026-11-30T14-28-05-qualify-PM9A3\n"
     "  plimsoll report latest";
@@ -34,7 +34,7 @@ void setup_report(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Write report.html beside a record, from the record alone");
-  command->footer(kExamples);
+  command->footer(kReportExamples);
   command->add_option("RUN", options->runs, "Runs' folders, or \"latest\"")
       ->required()
       ->type_name("");

@@ -13,7 +13,7 @@ struct ShowOptions {
   bool json = false;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kShowExamples =
     "Examples:\n"
     "  plimsoll show                             the newest record in results/runs\n"
     "  plimsoll show results/runs/2026-11-30T14-28-05-raw-vda\n"
@@ -29,7 +29,7 @@ ExitCode show(const ShowOptions& options) {
 void setup_show(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Read a record: the summary of a run");
-  command->footer(kExamples);
+  command->footer(kShowExamples);
   command
       ->add_option("RUN", options->run,
                    "A run's folder, its record.db, or \"latest\": the newest in results/runs")

@@ -14,7 +14,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
 
 std::vector<std::unique_ptr<IoJob>> make_jobs(const IoWorkload& workload,
                                               std::span<RawTarget* const> targets) {

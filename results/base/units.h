@@ -7,6 +7,9 @@
 
 namespace plimsoll {
 
+inline constexpr std::int64_t kSecond_ns = 1'000'000'000;
+inline constexpr std::uint64_t kMiB = 1 << 20;
+
 // "4k", "16KiB", "1g", "512": powers of 1024, case-insensitive, at most 2^63-1 bytes.
 // Throws UsageError naming the text and what would parse.
 std::uint64_t parse_size_bytes(std::string_view text);

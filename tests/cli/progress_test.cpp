@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "cli/progress_line.h"
+#include "results/base/units.h"
 #include "tests/catch.h"
 
 namespace plimsoll::cli {
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 Progress example() {
   Progress progress;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/catch.h"
+#include "tests/cli/folders.h"
 #include "tests/lab/block_devices.h"
 #include "tests/lab/process.h"
 #include "tests/lab/temp_dir.h"
@@ -16,13 +17,6 @@
 namespace plimsoll {
 namespace {
 namespace fs = std::filesystem;
-
-struct Folders {
-  lab::TempDir drive;
-  lab::TempDir results;
-  std::string out() const { return (results.path() / "run").string(); }
-  bool drive_is_empty() const { return fs::is_empty(drive.path()); }
-};
 
 // A qualification of a few seconds.
 std::vector<std::string> short_run(const std::string& target, const std::string& out) {

@@ -6,6 +6,7 @@
 
 #include "results/record/record.h"
 #include "tests/catch.h"
+#include "tests/cli/folders.h"
 #include "tests/lab/block_devices.h"
 #include "tests/lab/process.h"
 #include "tests/lab/temp_dir.h"
@@ -16,13 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 // A folder on a real file system to test, and one in memory for records.
-struct Folders {
-  lab::TempDir drive;
-  lab::DeviceDir results;
-  std::string out() const { return (results.path() / "run").string(); }
-  bool drive_is_empty() const { return fs::is_empty(drive.path()); }
-};
-
 lab::ProcessResult raw(std::vector<std::string> arguments,
                        const lab::ProcessOptions& options = {}) {
   arguments.insert(arguments.begin(), {PLIMSOLL_BINARY, "raw"});

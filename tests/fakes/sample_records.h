@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "results/base/units.h"
 #include "results/record/record.h"
 
 namespace plimsoll::fakes {
@@ -23,7 +24,6 @@ class Noise {
 };
 
 constexpr std::int64_t kStart_ns = 1'000'000'000'000;  // Clock, of every sample's first part
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 // One database part of seconds whose TPS and device write latency (mean) are given; `response_ns`
 // is that of each transaction of the second. Device writes are 2 a transaction, flushes 1.

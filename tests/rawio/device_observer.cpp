@@ -13,6 +13,7 @@
 
 #include "rawio/device/block_stat_observer.h"
 #include "results/base/error.h"
+#include "results/base/units.h"
 #include "tests/catch.h"
 #include "tests/lab/block_devices.h"
 
@@ -20,7 +21,6 @@ using namespace plimsoll;
 
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 // The kernel counts a request just after it has woken the one who waits for it.
 void settle() {
@@ -28,15 +28,15 @@ void settle() {
 }
 
 // Direct I/O of known count, without Plimsoll's engines.
-class DirectFile {
+class IssuedIo {
  public:
-  explicit DirectFile(const std::string& node)
+  explicit IssuedIo(const std::string& node)
       : fd_(open(node.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC)),
         buffer_(static_cast<char*>(std::aligned_alloc(4096, kLargest)), std::free) {
     REQUIRE(fd_ >= 0);
     std::fill_n(buffer_.get(), kLargest, 'p');
   }
-  ~DirectFile() { close(fd_); }
+  ~IssuedIo() { close(fd_); }
   void read(int times, std::size_t bytes) {
     for (int index = 0; index < times; ++index) {
       REQUIRE(pread(fd_, buffer_.get(), bytes, index * 65536) == static_cast<ssize_t>(bytes));
@@ -117,7 +117,7 @@ TEST_CASE("the time counter's wrap at 2^32 ms is no loss") {
 TEST_CASE("counts and bytes of a loop device equal the I/O issued, exactly") {
   auto loop = lab::make<lab::LoopDevice>();
   if (!loop) return;
-  DirectFile file(loop->node());
+  IssuedIo file(loop->node());
   settle();
   BlockStatObserver observer;
   observer.start(identify(loop->node()), 0);
@@ -146,7 +146,7 @@ TEST_CASE("counts and bytes of a loop device equal the I/O issued, exactly") {
 TEST_CASE("flushes are counted, and known to be counted among the writes as well") {
   auto loop = lab::make<lab::LoopDevice>();
   if (!loop) return;
-  DirectFile file(loop->node());
+  IssuedIo file(loop->node());
   settle();
   BlockStatObserver observer;
   observer.start(identify(loop->node()), 0);
@@ -164,7 +164,7 @@ TEST_CASE("flushes are counted, and known to be counted among the writes as well
 TEST_CASE("an interval without I/O is a row of zeros, and none is counted twice") {
   auto loop = lab::make<lab::LoopDevice>();
   if (!loop) return;
-  DirectFile file(loop->node());
+  IssuedIo file(loop->node());
   settle();
   BlockStatObserver observer;
   observer.start(identify(loop->node()), 0);
@@ -181,7 +181,7 @@ TEST_CASE("an interval without I/O is a row of zeros, and none is counted twice"
 TEST_CASE("sectors of a 4Kn device are counted in bytes, not in its sectors") {
   auto loop = lab::make<lab::LoopDevice>(lab::LoopOptions{.sector_bytes = 4096});
   if (!loop) return;
-  DirectFile file(loop->node());
+  IssuedIo file(loop->node());
   settle();
   BlockStatObserver observer;
   observer.start(identify(loop->node()), 0);
@@ -194,7 +194,7 @@ TEST_CASE("a partition and its disk are both watched, flushes on the disk only")
   auto loop = lab::make<lab::LoopDevice>();
   if (!loop) return;
   loop->add_partition(1, 1 << 20, 32 << 20);
-  DirectFile file(loop->node() + "p1");
+  IssuedIo file(loop->node() + "p1");
   settle();
   BlockStatObserver observer;
   observer.start(identify(loop->node() + "p1"), 0);
@@ -212,7 +212,7 @@ TEST_CASE("the mean latency of a device of known delay is found") {
   auto device = lab::make<lab::NbdkitDevice>(lab::NbdkitOptions{
       .filters = {"delay"}, .parameters = {"delay-read=5ms", "delay-write=10ms"}});
   if (!device) return;
-  DirectFile file(device->node());
+  IssuedIo file(device->node());
   settle();
   BlockStatObserver observer;
   observer.start(identify(device->node()), 0);
@@ -270,7 +270,7 @@ TEST_CASE("statistics that are off are a warning, and no false zeros") {
 
   std::ofstream(iostats) << 1;
   observer.start(identify(zram->node()), 1);
-  DirectFile(zram->node()).write(11, 4096);
+  IssuedIo(zram->node()).write(11, 4096);
   settle();
   const auto on = observer.sample(2);
   CHECK(on.warnings.empty());

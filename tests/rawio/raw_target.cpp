@@ -7,6 +7,7 @@
 #include "rawio/workload/target.h"
 #include "rawio/workload/written_extents.h"
 #include "results/base/error.h"
+#include "results/base/units.h"
 #include "tests/catch.h"
 #include "tests/lab/block_devices.h"
 #include "tests/lab/temp_dir.h"
@@ -16,7 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 
 TargetOptions options_for(const fs::path& path, bool writes = false) {
   TargetOptions options;

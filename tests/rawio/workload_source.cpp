@@ -5,13 +5,13 @@
 #include "rawio/workload/io_buffers.h"
 #include "rawio/workload/request_source.h"
 #include "results/base/error.h"
+#include "results/base/units.h"
 #include "tests/catch.h"
 
 using namespace plimsoll;
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 
 IoRequest draw(RequestSource& source) {
   IoRequest request{};

@@ -125,8 +125,8 @@ TEST_CASE("A short last interval is left out of the seconds") {
     row.part = part.id;
     row.source = "oltp";
     row.operation = "work";
-    row.start_ns = second * fakes::kSecond_ns;
-    row.end_ns = row.start_ns + (second == 5 ? fakes::kSecond_ns / 100 : fakes::kSecond_ns);
+    row.start_ns = second * kSecond_ns;
+    row.end_ns = row.start_ns + (second == 5 ? kSecond_ns / 100 : kSecond_ns);
     row.count = second == 5 ? 8 : 100;
     record.add_interval(row);
   }

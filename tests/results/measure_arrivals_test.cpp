@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "results/base/units.h"
 #include "tests/catch.h"
 
 using plimsoll::ArrivalKind;
@@ -10,7 +11,6 @@ using plimsoll::Arrivals;
 
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 std::uint64_t arrivals_before(Arrivals& arrivals, std::int64_t end_ns) {
   std::uint64_t count = 0;

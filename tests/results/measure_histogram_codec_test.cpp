@@ -16,7 +16,6 @@
 #include "tests/lab/skip.h"
 
 using plimsoll::Histogram;
-using Json = nlohmann::json;
 namespace lab = plimsoll::lab;
 
 namespace {
@@ -160,7 +159,7 @@ TEST_CASE("another implementation decodes a histogram to the same percentiles", 
   REQUIRE(lines.size() == all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     INFO("sample " << i);
-    const Json theirs = Json::parse(lines[i]);
+    const nlohmann::json theirs = nlohmann::json::parse(lines[i]);
     // Both now know only the buckets.
     const Histogram ours = Histogram::decode(all[i].encode());
     CHECK(theirs["count"].get<std::uint64_t>() == ours.count());
@@ -181,7 +180,7 @@ TEST_CASE("what another implementation encodes decodes to the same values", "[sl
       {1, 1}, {2, 7}, {700, 2}, {2047, 1}, {2048, 9}, {150'000, 1'000'000}, {3'000'000'000'000, 1}};
   for (const int digits : {1, 2, 3}) {
     INFO(digits << " digits");
-    const Json request = {{"digits", digits}, {"values", values}};
+    const nlohmann::json request = {{"digits", digits}, {"values", values}};
     const std::vector<std::string> lines = hdr("encode", request.dump() + "\n");
     REQUIRE(lines.size() == 1);
     const Histogram decoded = Histogram::decode(from_hex(lines[0]));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "results/base/units.h"
 #include "results/measure/clock.h"
 #include "tests/catch.h"
 
@@ -13,7 +14,6 @@ using namespace plimsoll;
 
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 // What a sample says without its histograms.
 struct Seen {

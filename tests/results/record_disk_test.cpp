@@ -35,7 +35,6 @@ extern "C" int fdatasync(int fd) {
 namespace plimsoll {
 namespace {
 
-using samples::kSecond_ns;
 
 // A second whose histogram takes 8 KiB or more: 4,000 values over five decades.
 IntervalSample wide_sample(int second) {

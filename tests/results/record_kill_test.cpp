@@ -26,7 +26,7 @@ using samples::interval;
     for (int i = 0; i < 40; ++i) latencies_ns.push_back(1000 + (second * 40 + i) * 17 % 100'000);
     record.add_interval(interval(part, "raw", "read", second, latencies_ns));
     record.add_interval(interval(part, "raw", "write", second, latencies_ns));
-    record.add_point(part, "psi", "io_some_pct", second * samples::kSecond_ns, second);
+    record.add_point(part, "psi", "io_some_pct", second * kSecond_ns, second);
     record.commit();
     if (::write(reports_fd, &second, sizeof second) != sizeof second) ::_exit(1);
   }
@@ -65,7 +65,7 @@ void check_all_there(const std::filesystem::path& dir, int last) {
   CHECK(seconds >= last + 1);
   CHECK(seconds <= last + 2);
   for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
-    if (rows[i].start_ns != i / 2 * samples::kSecond_ns || rows[i].count != 40 ||
+    if (rows[i].start_ns != i / 2 * kSecond_ns || rows[i].count != 40 ||
         rows[i].latencies.at(1).histogram.count() != 40) {
       FAIL_CHECK("row " << i << " is not as written");
     }

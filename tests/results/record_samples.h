@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "results/base/units.h"
 #include "results/record/record.h"
 
 namespace plimsoll::samples {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
 // The `second`-th second of an operation, closed loop, with these latencies.
 inline IntervalRow interval(const Part& part, const std::string& source,

@@ -18,7 +18,6 @@ namespace {
 
 using lab::TempDir;
 using samples::interval;
-using samples::kSecond_ns;
 
 // What a user sees who opens the record with SQLite's shell.
 std::string query(const std::filesystem::path& dir, const std::string& sql) {

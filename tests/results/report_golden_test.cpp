@@ -8,21 +8,17 @@
 #include <map>
 #include <sstream>
 
-#include "results/correlate/correlate.h"
 #include "results/report/report.h"
 #include "results/report/shell_words.h"
 #include "results/report/text_layout.h"
 #include "tests/catch.h"
 #include "tests/fakes/sample_records.h"
 #include "tests/lab/temp_dir.h"
+#include "tests/results/add_findings.h"
 
 using namespace plimsoll;
 
 namespace {
-
-void add_findings(Record& record) {
-  for (const auto& finding : correlate(record)) record.add_finding(finding);
-}
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
@@ -60,7 +56,7 @@ void check_golden(const std::string& name, const std::string& text) {
 }
 
 // Each sample is made once, for all tests.
-const std::map<std::string, Record>& samples() {
+const std::map<std::string, Record>& golden_records() {
   static const lab::TempDir dir;
   static const auto made = [] {
     std::map<std::string, Record> records;
@@ -83,14 +79,14 @@ bool has_nan(const Json& value) {
 }  // namespace
 
 TEST_CASE("The text of each command is the golden one") {
-  for (const auto& [name, record] : samples()) {
+  for (const auto& [name, record] : golden_records()) {
     INFO(name);
     check_golden(name + ".txt", without_run(render_text(record), record));
   }
 }
 
 TEST_CASE("The JSON of each command is the golden one") {
-  for (const auto& [name, record] : samples()) {
+  for (const auto& [name, record] : golden_records()) {
     INFO(name);
     const auto json = render_json(record);
     CHECK_FALSE(has_nan(json));
@@ -99,7 +95,7 @@ TEST_CASE("The JSON of each command is the golden one") {
 }
 
 TEST_CASE("No line of text is wider than 80 columns, paths apart") {
-  for (const auto& [name, record] : samples()) {
+  for (const auto& [name, record] : golden_records()) {
     std::istringstream lines(render_text(record));
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("Record")) continue;
@@ -110,7 +106,7 @@ TEST_CASE("No line of text is wider than 80 columns, paths apart") {
 }
 
 TEST_CASE("Colour adds nothing but escape codes") {
-  const auto& record = samples().at("qualify");
+  const auto& record = golden_records().at("qualify");
   auto coloured = render_text(record, {.colour = true});
   CHECK(coloured.find('\x1b') != std::string::npos);
   for (std::size_t at = 0; (at = coloured.find('\x1b')) != std::string::npos;) {
@@ -120,7 +116,7 @@ TEST_CASE("Colour adds nothing but escape codes") {
 }
 
 TEST_CASE("Figures of the JSON equal those of the record") {
-  const auto& record = samples().at("oltp_run");
+  const auto& record = golden_records().at("oltp_run");
   const auto json = render_json(record);
   const auto total = record.total(record.parts().front(), "oltp", "");
   CHECK(json["measured_s"] == 60.0);

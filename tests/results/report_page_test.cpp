@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <regex>
 
-#include "results/correlate/correlate.h"
 #include "results/report/page_data.h"
 #include "results/report/report.h"
 #include "tests/catch.h"
@@ -10,14 +9,11 @@
 #include "tests/lab/process.h"
 #include "tests/lab/skip.h"
 #include "tests/lab/temp_dir.h"
+#include "tests/results/add_findings.h"
 
 using namespace plimsoll;
 
 namespace {
-
-void add_findings(Record& record) {
-  for (const auto& finding : correlate(record)) record.add_finding(finding);
-}
 
 // Made once, for all tests.
 const Record& qualify_sample() {
