@@ -26,7 +26,7 @@ struct IoStream {
   std::string name = "randread";
   std::uint32_t target = 0;   // index into the targets of the run
   double read_percent = 100;  // 0..100; the rest are writes
-  std::vector<BlockShare> blocks = {BlockShare{}};
+  std::vector<BlockShare> blocks = std::vector<BlockShare>(1);
   AccessPattern pattern = AccessPattern::kRandom;
 
   // Open loop (constant, poisson): rate_per_s is of all jobs of the stream together, each having
