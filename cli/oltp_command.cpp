@@ -64,13 +64,15 @@ OltpSpec run_spec(const OltpOptions& options) {
 }
 
 // What the database's own settings would make of the numbers: refused unless accepted by name.
-void check_settings(Database& database, const CommonOptions& common, Record& record) {
+std::vector<Warning> check_settings(Database& database, const CommonOptions& common) {
+  std::vector<Warning> accepted;
   for (const PreflightFinding& finding : database.preflight()) {
     if (finding.refuses && !common.accepts(finding.warning.id)) {
       throw RefusedError(finding.warning.text, finding.warning.id);
     }
-    record.warn(finding.warning);
+    accepted.push_back(finding.warning);
   }
+  return accepted;
 }
 
 void describe(Record& record, const DeviceStack& stack) {
@@ -112,6 +114,7 @@ ExitCode run_load(OltpOptions& options, const CLI::App& command, const CommandCo
 void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& options,
              Record& record, const CommandContext& context) {
   Database& database = place.database();
+  for (const Warning& warning : check_settings(database, options.common)) record.warn(warning);
   record.set_environment("database", database.environment());
   warn_if_cached(record, database.size_bytes());
   const auto workload = make_sysbench(sysbench_row(options.workload), data, database.engine());
@@ -132,6 +135,7 @@ ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandCon
     check_load(place.database(), data);
   } else {
     data = match_loaded(place.database(), data);
+    check_settings(place.database(), options.common);
   }
   check_options(data);
   Record record = create_record(make_spec(command, context, options.common, place.url()),
@@ -139,7 +143,6 @@ ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandCon
   return conclude(record, options.common, Output::kSummary, [&] {
     describe(record, place.stack());
     if (place.is_new()) load(place, data, options, record, context);
-    check_settings(place.database(), options.common, record);
     measure(place, data, options, record, context);
   });
 }

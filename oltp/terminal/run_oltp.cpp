@@ -261,7 +261,7 @@ void Run::report(std::int64_t now_ns) {
     progress.rate_per_s = static_cast<double>(series_.last().count()) / series_.last_seconds();
   }
   if (series_.last().count() > 0) progress.p99_ns = series_.last().response.percentile(99);
-  if (!measuring_) {
+  if (!measuring_ && now_ns < measured_from_ns_) {
     progress.note = fmt::format("warm-up ends in {}", format_duration(measured_from_ns_ - now_ns));
   }
   hooks_.progress(progress);
