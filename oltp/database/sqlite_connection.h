@@ -26,6 +26,7 @@ class SqliteConnection {
   SqliteConnection& operator=(const SqliteConnection&) = delete;
 
   sqlite3* handle() const { return db_; }
+  const SqliteOptions& options() const { return options_; }
   // The result code, extended. Several statements, no rows.
   int try_exec(const std::string& sql);
   void exec(const std::string& sql);  // throws BrokenError or, when locked, says by whom

@@ -37,7 +37,7 @@ class SqliteDatabase final : public Database {
   explicit SqliteDatabase(SqliteOptions options) : options_(std::move(options)) {}
 
   std::unique_ptr<Session> connect() override {
-    return std::make_unique<SqliteSession>(open_for_run());
+    return std::make_unique<SqliteSession>(open_for_run(), writers_);
   }
   std::string engine() const override { return "sqlite"; }
   nlohmann::ordered_json environment() override;
@@ -66,6 +66,7 @@ class SqliteDatabase final : public Database {
   }
 
   const SqliteOptions options_;
+  const std::shared_ptr<WriterQueue> writers_ = std::make_shared<WriterQueue>();
 };
 
 nlohmann::ordered_json SqliteDatabase::environment() {
@@ -88,6 +89,7 @@ nlohmann::ordered_json SqliteDatabase::environment() {
           {"secure_delete", number(connection->pragma("secure_delete"))},
           {"auto_vacuum", number(connection->pragma("auto_vacuum"))},
           {"busy_wait_ns", options_.busy_ns},
+          {"writers", "wait in order within this process"},
           {"compile_options", compile_options}};
 }
 

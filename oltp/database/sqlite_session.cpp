@@ -80,14 +80,17 @@ void SqliteSession::Rows::add(sqlite3_stmt* statement) {
   }
 }
 
-SqliteSession::SqliteSession(std::unique_ptr<SqliteConnection> connection)
+SqliteSession::SqliteSession(std::unique_ptr<SqliteConnection> connection,
+                             std::shared_ptr<WriterQueue> writers)
     : connection_(std::move(connection)),
+      writers_(std::move(writers)),
       begin_read_only_(prepare("BEGIN DEFERRED")),
       begin_read_write_(prepare("BEGIN IMMEDIATE")),
       commit_(prepare("COMMIT")),
       rollback_(prepare("ROLLBACK")) {}
 
 SqliteSession::~SqliteSession() {
+  if (may_write_) rollback();
   for (sqlite3_stmt* statement : statements_) sqlite3_finalize(statement);
 }
 
@@ -117,12 +120,37 @@ Outcome SqliteSession::rollback() {
 Outcome SqliteSession::execute(StatementId statement, std::span<const DbView> parameters) {
   sqlite3_stmt* prepared = statements_[statement];
   assert(static_cast<int>(parameters.size()) == sqlite3_bind_parameter_count(prepared));
+  if (!queue_to_write(prepared)) return error_.outcome;
+  const Outcome outcome = bind_and_step(prepared, parameters);
+  leave_queue();
+  return outcome;
+}
+
+// BEGIN IMMEDIATE and statements that commit by themselves take the write lock; those inside a
+// transaction have it. False after too long a wait.
+bool SqliteSession::queue_to_write(sqlite3_stmt* statement) {
+  const bool starts = sqlite3_get_autocommit(connection_->handle()) != 0;
+  if (!writers_ || !starts || sqlite3_stmt_readonly(statement) != 0) return true;
+  may_write_ = writers_->acquire(connection_->options().busy_ns);
+  if (!may_write_) {
+    error_ = map_sqlite_error(SQLITE_BUSY, "other sessions of this run wrote all the time");
+  }
+  return may_write_;
+}
+
+void SqliteSession::leave_queue() {
+  if (!may_write_ || sqlite3_get_autocommit(connection_->handle()) == 0) return;
+  may_write_ = false;
+  writers_->release();
+}
+
+Outcome SqliteSession::bind_and_step(sqlite3_stmt* statement, std::span<const DbView> parameters) {
   int index = 0;
   for (const DbView& parameter : parameters) {
-    const int bound = std::visit(Binder{prepared, ++index}, parameter);
+    const int bound = std::visit(Binder{statement, ++index}, parameter);
     if (bound != SQLITE_OK) return fail(bound);
   }
-  return step_all(prepared);
+  return step_all(statement);
 }
 
 Outcome SqliteSession::step_all(sqlite3_stmt* statement) {

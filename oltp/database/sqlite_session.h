@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "oltp/database/sqlite_connection.h"
+#include "oltp/database/writer_queue.h"
 
 namespace plimsoll {
 
@@ -14,7 +15,9 @@ namespace plimsoll {
 // since, and its reads would be repeated for nothing. A read-only one never takes it.
 class SqliteSession final : public Session {
  public:
-  explicit SqliteSession(std::unique_ptr<SqliteConnection> connection);
+  // `writers`, where given, is shared by the sessions that write to the same file.
+  explicit SqliteSession(std::unique_ptr<SqliteConnection> connection,
+                         std::shared_ptr<WriterQueue> writers = nullptr);
   ~SqliteSession() override;
 
   StatementId prepare(const std::string& sql) override;
@@ -51,10 +54,15 @@ class SqliteSession final : public Session {
     std::string text_;
   };
 
+  bool queue_to_write(sqlite3_stmt* statement);
+  void leave_queue();
+  Outcome bind_and_step(sqlite3_stmt* statement, std::span<const DbView> parameters);
   Outcome step_all(sqlite3_stmt* statement);
   Outcome fail(int code);
 
   std::unique_ptr<SqliteConnection> connection_;
+  std::shared_ptr<WriterQueue> writers_;
+  bool may_write_ = false;  // holds writers_
   std::vector<sqlite3_stmt*> statements_;
   StatementId begin_read_only_, begin_read_write_, commit_, rollback_;
   Rows rows_;
