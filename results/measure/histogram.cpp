@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace plimsoll {
 namespace {
@@ -20,16 +22,54 @@ std::uint64_t* map_counts(std::size_t size_bytes) {
   return static_cast<std::uint64_t*>(pages);
 }
 
-}  // namespace
-
-static constexpr std::size_t bytes_of(int counts) {
+constexpr std::size_t bytes_of(int counts) {
   return static_cast<std::size_t>(counts) * sizeof(std::uint64_t);
 }
 
-Histogram::Histogram() : counts_(map_counts(bytes_of(kCounts))) {}
+// Counts that were given back, all zero. To read a long record is to decode and drop a histogram
+// a second, of which the mapping and its first page faults would be the larger part.
+class SpareCounts {
+ public:
+  static SpareCounts& instance() {
+    static auto* spares = new SpareCounts;  // outlives every static histogram
+    return *spares;
+  }
+  std::uint64_t* take() {
+    const std::lock_guard lock(mutex_);
+    if (spares_.empty()) return nullptr;
+    std::uint64_t* counts = spares_.back();
+    spares_.pop_back();
+    return counts;
+  }
+  bool keep(std::uint64_t* counts) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (spares_.size() == kMost) return false;
+    spares_.push_back(counts);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;  // 2 MiB when all their pages were used
+  SpareCounts() { spares_.reserve(kMost); }
+  std::mutex mutex_;
+  std::vector<std::uint64_t*> spares_;
+};
+
+}  // namespace
+
+Histogram::Histogram() : counts_(SpareCounts::instance().take()) {
+  if (counts_ == nullptr) counts_ = map_counts(bytes_of(kCounts));
+}
 
 Histogram::~Histogram() {
-  if (counts_ != nullptr) munmap(counts_, bytes_of(kCounts));
+  give_back();
+}
+
+void Histogram::give_back() noexcept {
+  if (counts_ == nullptr) return;
+  reset();
+  if (!SpareCounts::instance().keep(counts_)) munmap(counts_, bytes_of(kCounts));
+  counts_ = nullptr;
 }
 
 Histogram::Histogram(const Histogram& other) : Histogram() {
@@ -38,7 +78,7 @@ Histogram::Histogram(const Histogram& other) : Histogram() {
 
 Histogram& Histogram::operator=(const Histogram& other) {
   if (this == &other) return *this;
-  if (counts_ == nullptr) counts_ = map_counts(bytes_of(kCounts));
+  if (counts_ == nullptr) return *this = Histogram(other);
   reset();
   merge(other);
   return *this;
@@ -50,7 +90,7 @@ Histogram::Histogram(Histogram&& other) noexcept : counts_(nullptr) {
 
 Histogram& Histogram::operator=(Histogram&& other) noexcept {
   if (this == &other) return *this;
-  if (counts_ != nullptr) munmap(counts_, bytes_of(kCounts));
+  give_back();
   return take(other);
 }
 

@@ -103,6 +103,7 @@ class Histogram {
 
   void record_outside(std::int64_t value_ns, std::uint64_t times) noexcept;
   Range used() const noexcept;
+  void give_back() noexcept;
   Histogram& take(Histogram& other) noexcept;
 
   std::uint64_t* counts_;  // kCounts, mapped; pages come into being when first written
