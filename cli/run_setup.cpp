@@ -25,6 +25,7 @@ Json option_value(const CLI::Option& option) {
   std::vector<std::string> values = option.reduced_results();
   if (option.count() == 0) {
     if (option.get_default_str().empty()) return nullptr;
+    if (option.get_default_str() == "[]") return Json::array();  // a list that was not given
     values = {option.get_default_str()};
   }
   if (values.size() == 1 && option.get_expected_max() == 1) return typed_value(values.front());

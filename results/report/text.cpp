@@ -143,13 +143,19 @@ std::string oltp_list_table(const Json& run, const TextStyle& style) {
 
 // --- lines
 
+// The kernel adds up whole milliseconds: what is quicker may add up to none.
+std::string device_mean(const Json& mean_ns) {
+  if (!mean_ns.is_number()) return "";
+  if (mean_ns.get<double>() == 0) return " of under 1 ms";
+  return " of " + duration_cell(mean_ns) + " on average";
+}
+
 std::string device_operation(const Json& device, const std::string& plural,
                              const std::string& prefix) {
   const auto count = get(device, plural);
   if (!count.is_number() || count.get<double>() == 0) return "";
-  const auto mean = get(device, prefix + "_mean_ns");
   return fmt::format("{} {}{}", count_cell(count), plural,
-                     mean.is_number() ? " of " + duration_cell(mean) + " on average" : "");
+                     device_mean(get(device, prefix + "_mean_ns")));
 }
 
 std::string device_line(const Json& part) {
