@@ -178,8 +178,14 @@ ProcessResult run_process(const std::vector<std::string>& argv, const ProcessOpt
   ProcessResult result;
   std::size_t written = 0;
   if (options.kill_signal != 0) {
-    pump(in, out, err, options.input, written, result, start + options.kill_after);
-    const auto left = start + options.kill_after - Clock::now();
+    auto from = start;
+    while (!options.kill_counts_from.empty() && from < end && !process.wait({}) &&
+           !std::filesystem::exists(options.kill_counts_from)) {
+      from = Clock::now() + std::chrono::milliseconds{10};
+      pump(in, out, err, options.input, written, result, from);
+    }
+    pump(in, out, err, options.input, written, result, from + options.kill_after);
+    const auto left = from + options.kill_after - Clock::now();
     const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left);
     if (!process.wait(std::max(left_ms, std::chrono::milliseconds{0}))) {
       process.send(options.kill_signal);

@@ -19,9 +19,11 @@ struct ProcessOptions {
   std::filesystem::path working_dir;                             // empty: the test's
   // SIGKILLed after this; a test that expects an end should then fail by timed_out.
   std::chrono::milliseconds timeout{60'000};
-  // Sent `kill_after` the start, when not 0.
+  // Sent `kill_after` the start, when not 0; or so long after `kill_counts_from` came to exist:
+  // a program needs a while to start that depends on the machine.
   int kill_signal = 0;
   std::chrono::milliseconds kill_after{0};
+  std::filesystem::path kill_counts_from;
 };
 
 struct ProcessResult {
