@@ -190,7 +190,7 @@ std::string steadiness_lines(const Json& run) {
   return lines;
 }
 
-// What is beyond chance, the strongest first; rates that follow the load are no news.
+// What is beyond chance, the strongest first; what follows the load is no news.
 std::vector<Json> telling_relations(const Json& run) {
   std::vector<Json> telling;
   for (const auto& finding : run["correlations"]) {
@@ -219,7 +219,7 @@ std::string relation_lines(const Json& run) {
   }
   return lines + labelled(telling.empty() ? "Moves" : "",
                           fmt::format("{} of {} pairs of series move together beyond chance, apart "
-                                      "from I/O rates; that alone is no cause",
+                                      "from what follows the load; that alone is no cause",
                                       telling.size(), known));
 }
 

@@ -1,6 +1,7 @@
 #include "results/correlate/correlate.h"
 
 #include <cmath>
+#include <map>
 
 #include "results/correlate/timeline.h"
 #include "tests/catch.h"
@@ -148,4 +149,25 @@ TEST_CASE("Device rows read just after the load's belong to the same second") {
   REQUIRE(tps != nullptr);
   REQUIRE(iops != nullptr);
   for (std::size_t i = 0; i < 3; ++i) CHECK(*iops->values[i] == Approx(2 * *tps->values[i]));
+}
+
+TEST_CASE("Plimsoll's own CPU use isn't named as what moves the database") {
+  lab::TempDir dir;
+  auto record = Record::create(dir.path() / "run", RunSpec{});
+  fakes::add_oltp_part(record, "work",
+                       {{100, 1e6, 1}, {200, 2e6, 1}, {300, 3e6, 1}, {150, 2e6, 1}});
+  const auto part = record.parts().front();
+  for (int second = 0; second < 4; ++second) {
+    const auto at_ns = part.start_ns + (second + 1) * kSecond_ns;
+    record.add_point(part, "cpu", "self_user_pct", at_ns, 10 * second);
+    record.add_point(part, "cpu", "iowait_pct", at_ns, 20 * second);
+  }
+  record.commit();
+  std::map<std::string, bool> follows;
+  for (const auto& finding : correlate(record)) {
+    if (finding["kind"] == "correlation" && finding["source"] == "cpu") {
+      follows[finding["name"]] = finding["follows_load"];
+    }
+  }
+  CHECK(follows == std::map<std::string, bool>{{"iowait_pct", false}, {"self_user_pct", true}});
 }
