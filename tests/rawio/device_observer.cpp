@@ -21,7 +21,6 @@ using namespace plimsoll;
 
 namespace {
 
-
 // The kernel counts a request just after it has woken the one who waits for it.
 void settle() {
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -69,8 +68,8 @@ const IntervalRow* find_row(const ObserverSample& sample, const std::string& sou
   return found == sample.rows.end() ? nullptr : &*found;
 }
 
-const IntervalRow& row_of(const ObserverSample& sample, const std::string& source,
-                          const std::string& operation) {
+IntervalRow row_of(const ObserverSample& sample, const std::string& source,
+                   const std::string& operation) {
   const auto* row = find_row(sample, source, operation);
   REQUIRE(row != nullptr);
   return *row;
