@@ -152,9 +152,9 @@ std::vector<Tested> test_all(const Timeline& timeline) {
   return tested;
 }
 
-// Rates and our own CPU use follow the load itself: more transactions do more I/O and take more CPU.
-// Those sure relations are corrected among themselves, so that they don't make the others look less
-// like chance.
+// Rates and our own CPU use follow the load itself: more transactions do more I/O and take more
+// CPU. Those sure relations are corrected among themselves, so that they don't make the others look
+// less like chance.
 bool follows_load(const Tested& tested) {
   return tested.series->unit.ends_with("per_s") ||
          (tested.series->source == "cpu" && tested.series->name.starts_with("self_"));

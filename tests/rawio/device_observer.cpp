@@ -207,7 +207,7 @@ TEST_CASE("a partition and its disk are both watched, flushes on the disk only")
   CHECK(row_of(sample, "device:" + loop->name(), "flush").count == 2);
 }
 
-TEST_CASE("the mean latency of a device of known delay is found") {
+TEST_CASE("the mean latency of a device of known delay is found", "[slow]") {
   auto device = lab::make<lab::NbdkitDevice>(lab::NbdkitOptions{
       .filters = {"delay"}, .parameters = {"delay-read=5ms", "delay-write=10ms"}});
   if (!device) return;
