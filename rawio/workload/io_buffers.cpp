@@ -19,8 +19,10 @@ std::size_t round_to_page(std::size_t bytes) {
 
 }  // namespace
 
-IoBuffers::IoBuffers(std::uint32_t slots, std::uint32_t slot_bytes, Random& random)
-    : slot_bytes_(round_to_page(slot_bytes)), bytes_(slots * slot_bytes_) {
+IoBuffers::IoBuffers(std::uint32_t slots, std::uint32_t block_bytes, Random& random, bool apart)
+    : written_at_(apart ? round_to_page(block_bytes) : 0),
+      slot_bytes_(round_to_page(block_bytes) + written_at_),
+      bytes_(slots * slot_bytes_) {
   void* data = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (data == MAP_FAILED) {

@@ -9,34 +9,29 @@
 
 namespace plimsoll {
 
-// `slots` equal parts, aligned to the page and resident, filled with random data. Owned; one job.
+// `slots` equal parts, aligned to the page and resident, filled with random data. With
+// `apart` each has a second half for what is written, so that what was read (zeros, perhaps) never
+// becomes what is written. Owned; one job.
 class IoBuffers {
  public:
   // Throws RefusedError when there is no memory for it.
-  IoBuffers(std::uint32_t slots, std::uint32_t slot_bytes, Random& random);
+  IoBuffers(std::uint32_t slots, std::uint32_t block_bytes, Random& random, bool apart = false);
   ~IoBuffers();
   IoBuffers(const IoBuffers&) = delete;
   IoBuffers& operator=(const IoBuffers&) = delete;
 
   std::span<std::byte> all() const { return {data_, bytes_}; }
   std::byte* slot(std::uint32_t slot) const { return data_ + slot * slot_bytes_; }
+  std::byte* written_slot(std::uint32_t slot) const { return this->slot(slot) + written_at_; }
 
  private:
-  std::size_t slot_bytes_;  // rounded up to the page
+  std::size_t written_at_;  // rounded up to the page; 0: not apart
+  std::size_t slot_bytes_;
   std::size_t bytes_;
   std::byte* data_;
 };
 
 // Fills with random data, which no drive compresses or finds a copy of.
 void fill_random(std::span<std::byte> bytes, Random& random) noexcept;
-
-// Makes already random data differ from all that was written before, at a 64th of the cost of
-// filling: a new word in each 512 bytes.
-inline void refresh_random(std::byte* data, std::uint32_t bytes, Random& random) noexcept {
-  for (std::uint32_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += 512) {
-    const std::uint64_t word = random.next();
-    __builtin_memcpy(data + at, &word, sizeof(word));
-  }
-}
 
 }  // namespace plimsoll

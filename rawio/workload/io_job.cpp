@@ -14,8 +14,16 @@ constexpr std::int64_t kAtStart = -1;
 constexpr std::int64_t kLook_ns = 100'000'000;
 
 std::size_t recorder_of(IoOperation operation) {
-  if (operation == IoOperation::kRead) return 0;
-  return operation == IoOperation::kWrite ? 1 : 2;
+  switch (operation) {
+    case IoOperation::kRead:
+      return 0;
+    case IoOperation::kWrite:
+      return 1;
+    case IoOperation::kTrim:
+      return 3;
+    default:
+      return 2;
+  }
 }
 
 double seconds(const timeval& time) {
@@ -24,37 +32,40 @@ double seconds(const timeval& time) {
 
 }  // namespace
 
-IoJob::IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& piece, double phase,
-             std::uint64_t seed)
+IoJob::IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& piece,
+             const JobSeat& seat, std::uint64_t seed)
     : workload_(workload),
       stream_(stream),
-      phase_(phase),
+      phase_(static_cast<double>(seat.job) / stream.jobs),
       seed_(seed),
-      source_(stream, piece, seed),
+      content_(stream.content, seat.stream_seed),
+      source_(stream, piece, seed, seat),
       slots_(stream.depth),
       done_(stream.depth),
       submit_limit_(stream.submit_batch == 0 ? stream.depth : stream.submit_batch) {
   if (stream.reads()) recorders_[0] = std::make_unique<Recorder>();
   if (stream.writes()) recorders_[1] = std::make_unique<Recorder>();
   if (stream.flush_every() != 0) recorders_[2] = std::make_unique<Recorder>();
-  const auto used = std::count_if(recorders_.begin(), recorders_.end(),
-                                  [](const auto& recorder) { return recorder != nullptr; });
-  if (used == 1) only_ = recorders_[stream.reads() ? 0 : 1].get();
+  if (stream.trims()) recorders_[3] = std::make_unique<Recorder>();
+  for (const auto& recorder : recorders_) {
+    if (recorder) only_ = only_ == nullptr ? recorder.get() : nullptr;
+  }
+  if (stream.operations() + (stream.flush_every() != 0) > 1) only_ = nullptr;
   for (std::uint32_t slot = stream.depth; slot > 0; --slot) free_.push_back(slot - 1);
   batch_.reserve(stream.depth);
 }
 
 void IoJob::watch(IntervalSeries& series) {
   constexpr IoOperation kOperations[kRecorders] = {IoOperation::kRead, IoOperation::kWrite,
-                                                   IoOperation::kFlush};
+                                                   IoOperation::kFlush, IoOperation::kTrim};
   for (std::size_t i = 0; i < kRecorders; ++i) {
     if (recorders_[i]) series.watch(std::string(operation_name(kOperations[i])), *recorders_[i]);
   }
 }
 
 void IoJob::open(const std::vector<int>& files) {
-  buffers_ =
-      std::make_unique<IoBuffers>(stream_.depth, stream_.largest_block_bytes(), source_.rng());
+  buffers_ = std::make_unique<IoBuffers>(stream_.depth, stream_.largest_block_bytes(),
+                                         source_.rng(), stream_.reads() && stream_.writes());
   engine_ = make_engine(workload_.engine);
   EngineSetup setup;
   setup.files = files;
@@ -104,6 +115,7 @@ void IoJob::run(const JobSchedule& schedule, std::atomic<bool>& stop) noexcept {
 
 bool IoJob::wants_more(std::int64_t now_ns) const noexcept {
   if (flush_due_ || asked_ >= schedule_.budget_bytes) return false;
+  if (stream_.think_ns > 0 && unthought_ >= stream_.think_every) return false;
   if (arrivals_.kind() == ArrivalKind::kClosed) return true;
   const std::int64_t due_ns = arrivals_.due_ns(now_ns);
   return due_ns <= now_ns && due_ns < schedule_.end_ns;
@@ -112,18 +124,22 @@ bool IoJob::wants_more(std::int64_t now_ns) const noexcept {
 void IoJob::fill(std::int64_t now_ns) noexcept {
   if (flush_due_) take_flush_turn();
   const bool open_loop = arrivals_.kind() != ArrivalKind::kClosed;
-  const auto flush_every = stream_.flush_every();
   while (!free_.empty() && wants_more(now_ns)) {
     IoRequest request{};
     source_.next(request);
     push(request, open_loop ? arrivals_.due_ns(now_ns) : kAtStart);
     if (open_loop) arrivals_.advance();
-    asked_ += request.length;
-    if (flush_every != 0 && request.operation == IoOperation::kWrite) {
-      flush_due_ = ++unflushed_ == flush_every;
-    }
+    note_asked(request);
   }
   asked_bytes_.store(asked_, std::memory_order_relaxed);
+}
+
+void IoJob::note_asked(const IoRequest& request) noexcept {
+  asked_ += request.length;
+  ++unthought_;
+  if (stream_.flush_every() != 0 && request.operation == IoOperation::kWrite) {
+    flush_due_ = ++unflushed_ == stream_.flush_every();
+  }
 }
 
 // The flush goes alone, once all that it is to cover has finished.
@@ -138,11 +154,11 @@ void IoJob::push(IoRequest request, std::int64_t intended_ns) noexcept {
   request.slot = free_.back();
   free_.pop_back();
   request.file = stream_.target;
-  if (request.length != 0) {
+  if (request.operation == IoOperation::kRead) {
     request.buffer = buffers_->slot(request.slot);
-    if (request.operation == IoOperation::kWrite) {
-      refresh_random(request.buffer, request.length, source_.rng());
-    }
+  } else if (request.operation == IoOperation::kWrite) {
+    request.buffer = buffers_->written_slot(request.slot);
+    content_.refresh(request.buffer, request.length, source_.rng());
   }
   slots_[request.slot] = {intended_ns, 0, request.offset, request.length, request.operation};
   batch_.push_back(request);
@@ -151,8 +167,7 @@ void IoJob::push(IoRequest request, std::int64_t intended_ns) noexcept {
 void IoJob::submit() noexcept {
   std::size_t handed = 0;
   while (handed < batch_.size()) {
-    const auto rest = std::span<const IoRequest>(batch_).subspan(handed);
-    const auto call = rest.first(std::min<std::size_t>(rest.size(), submit_limit_));
+    const auto call = next_call(handed);
     const std::int64_t started_ns = clock_.now_ns();
     const std::uint32_t accepted = engine_->submit(call);
     for (const auto& request : call.first(accepted)) mark_started(request.slot, started_ns);
@@ -161,6 +176,18 @@ void IoJob::submit() noexcept {
     if (accepted < call.size()) break;
   }
   batch_.erase(batch_.begin(), batch_.begin() + static_cast<std::ptrdiff_t>(handed));
+}
+
+// Trims run inside the submit call: each is one of its own, or the others would have its time.
+std::span<const IoRequest> IoJob::next_call(std::size_t handed) const noexcept {
+  const auto rest = std::span<const IoRequest>(batch_).subspan(handed);
+  const auto most = rest.first(std::min<std::size_t>(rest.size(), submit_limit_));
+  if (!stream_.trims()) return most;
+  const auto trim = std::find_if(most.begin(), most.end(), [](const IoRequest& request) {
+    return request.operation == IoOperation::kTrim;
+  });
+  const auto before = static_cast<std::size_t>(trim - most.begin());
+  return most.first(std::max<std::size_t>(before, 1));
 }
 
 void IoJob::mark_started(std::uint32_t slot, std::int64_t started_ns) noexcept {
@@ -175,6 +202,10 @@ void IoJob::mark_started(std::uint32_t slot, std::int64_t started_ns) noexcept {
 
 // Waits for what the loop needs next: a completion, or the next due time.
 std::int64_t IoJob::collect(std::int64_t now_ns) noexcept {
+  if (stream_.think_ns > 0 && unthought_ >= stream_.think_every && in_flight_ == 0 &&
+      batch_.empty() && !flush_due_) {
+    return think(now_ns);
+  }
   const bool waits_for_time = arrivals_.kind() != ArrivalKind::kClosed && !free_.empty() &&
                               batch_.empty() && !flush_due_ && asked_ < schedule_.budget_bytes;
   if (!waits_for_time) return reap(stream_.reap_batch, -1);
@@ -183,6 +214,18 @@ std::int64_t IoJob::collect(std::int64_t now_ns) noexcept {
   if (in_flight_ > 0) return reap(1, std::max<std::int64_t>(0, until_ns - clock_.now_ns()));
   clock_.sleep_until_ns(until_ns);
   return clock_.now_ns();
+}
+
+// In steps, so that a stop is seen.
+std::int64_t IoJob::think(std::int64_t now_ns) noexcept {
+  if (think_until_ns_ == 0) think_until_ns_ = now_ns + stream_.think_ns;
+  clock_.sleep_until_ns(std::min({think_until_ns_, schedule_.end_ns, now_ns + kLook_ns}));
+  now_ns = clock_.now_ns();
+  if (now_ns >= think_until_ns_) {
+    think_until_ns_ = 0;
+    unthought_ = 0;
+  }
+  return now_ns;
 }
 
 std::int64_t IoJob::reap(std::uint32_t minimum, std::int64_t timeout_ns) noexcept {

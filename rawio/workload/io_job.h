@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rawio/engine/io_engine.h"
+#include "rawio/workload/buffer_content.h"
 #include "rawio/workload/io_buffers.h"
 #include "rawio/workload/io_workload.h"
 #include "rawio/workload/request_source.h"
@@ -53,8 +54,8 @@ struct JobOutcome {
 // A request that waits for a free slot or behind a flush has that in its response time only.
 class IoJob {
  public:
-  // `phase` in [0,1) shifts an open loop against its sisters'. Workload and stream must outlive it.
-  IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& piece, double phase,
+  // An open loop is shifted against its sisters' by its seat. Workload and stream must outlive it.
+  IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& piece, const JobSeat& seat,
         std::uint64_t seed);
 
   // On the control thread, before run.
@@ -70,6 +71,8 @@ class IoJob {
     return asked_bytes_.load(std::memory_order_relaxed);
   }
   const JobOutcome& outcome() const { return outcome_; }
+  const IoStream& stream() const { return stream_; }
+  const SpanMap& touched() const { return source_.touched(); }  // once it has ended
 
  private:
   struct Slot {
@@ -79,12 +82,15 @@ class IoJob {
     std::uint32_t length;
     IoOperation operation;
   };
-  static constexpr std::size_t kRecorders = 3;  // read, write, flush
+  static constexpr std::size_t kRecorders = 4;  // read, write, flush, trim
 
   Arrivals make_arrivals(std::int64_t start_ns) const;
   bool wants_more(std::int64_t now_ns) const noexcept;
   void fill(std::int64_t now_ns) noexcept;
   void take_flush_turn() noexcept;
+  void note_asked(const IoRequest& request) noexcept;
+  std::span<const IoRequest> next_call(std::size_t handed) const noexcept;
+  std::int64_t think(std::int64_t now_ns) noexcept;
   void push(IoRequest request, std::int64_t intended_ns) noexcept;
   void submit() noexcept;
   void mark_started(std::uint32_t slot, std::int64_t started_ns) noexcept;
@@ -100,6 +106,7 @@ class IoJob {
   const IoStream& stream_;
   double phase_;
   std::uint64_t seed_;
+  BufferContent content_;
   SystemClock& clock_ = SystemClock::instance();
   RequestSource source_;
   Arrivals arrivals_ = Arrivals::closed();
@@ -119,6 +126,8 @@ class IoJob {
   std::uint32_t in_flight_ = 0;
   std::uint32_t unflushed_ = 0;  // writes asked since the last flush
   bool flush_due_ = false;
+  std::uint32_t unthought_ = 0;      // requests asked since the last think time
+  std::int64_t think_until_ns_ = 0;  // while it thinks
   std::uint64_t asked_ = 0;
   std::atomic<std::uint64_t> asked_bytes_{0};
   JobOutcome outcome_;

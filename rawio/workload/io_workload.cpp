@@ -16,7 +16,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* pattern_name(AccessPattern pattern) {
-  return pattern == AccessPattern::kSequential ? "sequential" : "random";
+  switch (pattern) {
+    case AccessPattern::kSequential:
+      return "sequential";
+    case AccessPattern::kStrided:
+      return "strided";
+    case AccessPattern::kRandom:
+      break;
+  }
+  return "random";
 }
 
 const char* arrival_name(ArrivalKind kind) {
@@ -40,14 +48,22 @@ Json to_json(const IoStream& stream) {
       {"name", stream.name},
       {"target", stream.target},
       {"read_percent", stream.read_percent},
+      {"trim_percent", stream.trim_percent},
       {"blocks", blocks},
       {"pattern", pattern_name(stream.pattern)},
+      {"distribution", describe(stream.spread)},
+      {"no_repeat", stream.no_repeat},
+      {"stride_bytes", stream.stride_bytes},
+      {"compress_percent", stream.content.compress_percent},
+      {"dedupe_percent", stream.content.dedupe_percent},
       {"arrivals", arrival_name(stream.arrivals)},
       {"rate_per_s", stream.arrivals == ArrivalKind::kClosed ? Json() : Json(stream.rate_per_s)},
       {"depth", stream.depth},
       {"jobs", stream.jobs},
       {"fsync_every", stream.fsync_every},
       {"fdatasync_every", stream.fdatasync_every},
+      {"think_ns", stream.think_ns},
+      {"think_every", stream.think_every},
       {"submit_batch", stream.submit_batch},
       {"reap_batch", stream.reap_batch},
       {"span_offset_bytes", stream.span_offset_bytes},
@@ -83,7 +99,7 @@ void check_span(const IoStream& stream, const TargetShape& target) {
                     stream.span_bytes, offset, target.name, target.size_bytes));
   }
   const std::uint64_t span = stream.span_bytes ? stream.span_bytes : target.size_bytes - offset;
-  const std::uint64_t pieces = stream.pattern == AccessPattern::kSequential ? stream.jobs : 1;
+  const std::uint64_t pieces = stream.pattern == AccessPattern::kRandom ? 1 : stream.jobs;
   for (const auto& block : stream.blocks) {
     if (span / pieces >= block.size_bytes) continue;
     throw UsageError(fmt::format("{} for each of {} jobs hold no block of {}: raise --size",
@@ -98,7 +114,11 @@ void check_pace(const IoStream& stream) {
     throw UsageError(fmt::format("a reap of {} at depth {}: it takes 1 to the depth",
                                  stream.reap_batch, stream.depth));
   }
+  if (stream.think_ns < 0 || stream.think_every == 0) {
+    throw UsageError("a think time is not negative, and comes after 1 or more requests");
+  }
   if (stream.arrivals == ArrivalKind::kClosed) return;
+  if (stream.think_ns > 0) throw UsageError("a rate is its own pace: drop --thinktime or --rate");
   const double job_rate = stream.rate_per_s / stream.jobs;
   if (!(job_rate >= 0.1) || job_rate > 2e6) {
     throw UsageError(fmt::format("{:g}/s over {} jobs: a job's rate is from 0.1/s to 2,000,000/s",
@@ -106,21 +126,51 @@ void check_pace(const IoStream& stream) {
   }
 }
 
-void check_stream(const IoStream& stream, const TargetShape& target) {
-  if (!(stream.read_percent >= 0 && stream.read_percent <= 100)) {
-    throw UsageError(fmt::format("{:g} % reads: it takes 0 to 100", stream.read_percent));
+void check_shares(const IoStream& stream) {
+  const auto share = [](double percent) { return percent >= 0 && percent <= 100; };
+  if (!share(stream.read_percent) || !share(stream.trim_percent) ||
+      stream.read_percent + stream.trim_percent > 100) {
+    throw UsageError(fmt::format("{:g} % reads and {:g} % trims: it takes 0 to 100 together",
+                                 stream.read_percent, stream.trim_percent));
   }
+  if (!share(stream.content.compress_percent) || !share(stream.content.dedupe_percent)) {
+    throw UsageError("--compress and --dedupe take 0 to 100 %");
+  }
+}
+
+void check_pattern(const IoStream& stream, const TargetShape& target) {
+  const bool random = stream.pattern == AccessPattern::kRandom;
+  if (!random && (stream.spread.kind != SpreadKind::kUniform || stream.no_repeat)) {
+    throw UsageError("a distribution and --no-repeat need random accesses: use --rw randread");
+  }
+  if (stream.no_repeat) {
+    if (stream.spread.kind != SpreadKind::kUniform) {
+      throw UsageError("--no-repeat asks each block once: drop --distribution");
+    }
+    if (stream.blocks.size() > 1) throw UsageError("--no-repeat takes one block size");
+  }
+  if (stream.pattern != AccessPattern::kStrided) return;
+  if (stream.stride_bytes < stream.largest_block_bytes() ||
+      stream.stride_bytes % target.logical_block_bytes != 0) {
+    throw UsageError(fmt::format("stride {}: a multiple of {} bytes, at least the block size",
+                                 stream.stride_bytes, target.logical_block_bytes));
+  }
+}
+
+void check_stream(const IoStream& stream, const TargetShape& target) {
+  check_shares(stream);
   if (stream.fsync_every != 0 && stream.fdatasync_every != 0) {
     throw UsageError("--fsync and --fdatasync exclude each other");
   }
   if (stream.flush_every() != 0 && !stream.writes()) {
     throw UsageError("--fsync and --fdatasync count writes, and there are none: use --rw write");
   }
-  if (stream.writes() && !target.writable) {
+  if (stream.changes() && !target.writable) {
     throw RefusedError(target.name + " can't be written: use --rw read or randread");
   }
   check_pace(stream);
   check_blocks(stream, target);
+  check_pattern(stream, target);
   check_span(stream, target);
 }
 
@@ -131,8 +181,8 @@ std::uint32_t IoStream::largest_block_bytes() const {
   return std::max_element(blocks.begin(), blocks.end(), smaller)->size_bytes;
 }
 
-bool IoWorkload::writes() const {
-  return std::any_of(streams.begin(), streams.end(), [](const auto& s) { return s.writes(); });
+bool IoWorkload::changes() const {
+  return std::any_of(streams.begin(), streams.end(), [](const auto& s) { return s.changes(); });
 }
 
 Json to_json(const IoWorkload& workload) {
@@ -160,10 +210,14 @@ std::string describe(const IoStream& stream) {
         whole ? fmt::format("{}k", block.size_bytes / 1024) : fmt::format("{}", block.size_bytes);
   }
   std::string text = stream.name + " ";
-  if (stream.reads() && stream.writes()) {
-    text += fmt::format("{:g}/{:g} ", stream.read_percent, 100 - stream.read_percent);
+  if (stream.operations() > 1) {
+    text += fmt::format("{:g}/{:g}", stream.read_percent,
+                        100 - stream.read_percent - stream.trim_percent);
+    text += stream.trims() ? fmt::format("/{:g} ", stream.trim_percent) : " ";
   }
-  text += fmt::format("{} depth {}", sizes, stream.depth);
+  text += sizes;
+  if (stream.spread.kind != SpreadKind::kUniform) text += " " + describe(stream.spread);
+  text += fmt::format(" depth {}", stream.depth);
   if (stream.jobs > 1) text += fmt::format(" x {} jobs", stream.jobs);
   return text;
 }

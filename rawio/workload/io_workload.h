@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "rawio/workload/buffer_content.h"
+#include "rawio/workload/spread.h"
 #include "results/measure/arrivals.h"
 
 namespace plimsoll {
 
-enum class AccessPattern { kSequential, kRandom };
+enum class AccessPattern { kSequential, kRandom, kStrided };
 enum class OnError { kStop, kCount };
 
 // A share of the blocks; the percents of a stream add up to 100.
@@ -25,9 +27,16 @@ struct BlockShare {
 struct IoStream {
   std::string name = "randread";
   std::uint32_t target = 0;   // index into the targets of the run
-  double read_percent = 100;  // 0..100; the rest are writes
+  double read_percent = 100;  // 0..100
+  double trim_percent = 0;    // 0..100; what neither reads nor trims writes
   std::vector<BlockShare> blocks = std::vector<BlockShare>(1);
   AccessPattern pattern = AccessPattern::kRandom;
+  Spread spread;           // of random accesses
+  bool no_repeat = false;  // uniform: every block once, in random order, before any again
+  // Strided: from start to start; at the end it goes on one block after where it began, so that all
+  // blocks get their turn.
+  std::uint64_t stride_bytes = 0;
+  ContentShares content;
 
   // Open loop (constant, poisson): rate_per_s is of all jobs of the stream together, each having
   // its share and its own phase. A request that is due while all slots are taken waits, and its
@@ -44,16 +53,23 @@ struct IoStream {
   std::uint32_t fsync_every = 0;
   std::uint32_t fdatasync_every = 0;
 
+  // Closed loop: after so many requests a job lets all it has in flight finish, and then waits.
+  std::int64_t think_ns = 0;
+  std::uint32_t think_every = 1;
+
   std::uint32_t submit_batch = 0;  // at most so many requests a submit call; 0: all that are free
   std::uint32_t reap_batch = 1;    // wait for at least so many completions a reap
 
-  // The part of the target that is used; 0 bytes: to its end. Sequential jobs have an equal piece
-  // of it each; random jobs all of it.
+  // The part of the target that is used; 0 bytes: to its end. Sequential and strided jobs have an
+  // equal piece of it each; random jobs all of it.
   std::uint64_t span_offset_bytes = 0;
   std::uint64_t span_bytes = 0;
 
   bool reads() const { return read_percent > 0; }
-  bool writes() const { return read_percent < 100; }
+  bool trims() const { return trim_percent > 0; }
+  bool writes() const { return read_percent + trim_percent < 100; }
+  bool changes() const { return writes() || trims(); }
+  int operations() const { return int{reads()} + int{writes()} + int{trims()}; }
   std::uint32_t flush_every() const { return fsync_every != 0 ? fsync_every : fdatasync_every; }
   std::uint32_t largest_block_bytes() const;
 };
@@ -72,13 +88,13 @@ struct IoWorkload {
   bool kernel_thread = false;  // io_uring SQPOLL
   OnError on_error = OnError::kStop;
 
-  bool writes() const;
+  bool changes() const;  // a stream writes or trims
 };
 
 // Every field, for the record; enough to build the workload again.
 nlohmann::ordered_json to_json(const IoWorkload& workload);
 
-// "randread 4k", "rw 70/30 8k+64k": a stream in few words.
+// "randread 4k", "rw 70/30 8k+64k zipf:1.2": a stream in few words.
 std::string describe(const IoStream& stream);
 
 // What run_raw needs to know of a target to check a workload against it.

@@ -14,17 +14,16 @@
 namespace plimsoll {
 namespace {
 
-
 std::vector<std::unique_ptr<IoJob>> make_jobs(const IoWorkload& workload,
                                               std::span<RawTarget* const> targets) {
   std::vector<std::unique_ptr<IoJob>> jobs;
   Random seeds(workload.seed);
   for (const auto& stream : workload.streams) {
     const std::uint64_t size_bytes = targets[stream.target]->shape().size_bytes;
+    const std::uint64_t stream_seed = seeds.next();
     for (std::uint32_t job = 0; job < stream.jobs; ++job) {
-      const double phase = static_cast<double>(job) / stream.jobs;
       jobs.push_back(std::make_unique<IoJob>(workload, stream, piece_of(stream, job, size_bytes),
-                                             phase, seeds.next()));
+                                             JobSeat{job, stream_seed}, seeds.next()));
     }
   }
   return jobs;
@@ -170,8 +169,31 @@ JobsTogether gather(const JobThreads& threads, RawResult& result) {
   return together;
 }
 
+// Of each stream the share of its span's regions that its jobs reached.
+Json touched_of(const IoWorkload& workload, const JobThreads& threads) {
+  Json shares = Json::array();
+  for (const auto& stream : workload.streams) {
+    std::uint64_t touched = 0;
+    std::uint64_t regions = 0;
+    std::optional<SpanMap> shared;  // of random jobs, which all have the whole span
+    for (const auto& job : threads.jobs()) {
+      if (&job->stream() != &stream) continue;
+      if (stream.pattern == AccessPattern::kRandom) {
+        if (shared) shared->merge(job->touched());
+        if (!shared) shared = job->touched();
+      } else {
+        touched += job->touched().touched();
+        regions += job->touched().regions();
+      }
+    }
+    if (shared) touched = shared->touched(), regions = shared->regions();
+    shares.push_back(static_cast<double>(touched) / static_cast<double>(regions));
+  }
+  return shares;
+}
+
 Json facts_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
-              const RawResult& result, const JobsTogether& together) {
+              const RawResult& result, const JobsTogether& together, const Json& touched) {
   Json names = Json::array();
   for (const auto* target : targets) names.push_back(target->shape().name);
   const auto known = [](const auto& value) { return value ? Json(*value) : Json(); };
@@ -185,6 +207,7 @@ Json facts_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
           {"lateness_p99_ns",
            together.lateness.count() ? Json(together.lateness.percentile(99)) : Json()},
           {"backlog", open_loop ? Json(together.backlog) : Json()},
+          {"touched", touched},
           {"failure", result.failure ? Json(describe(*result.failure, targets)) : Json()}};
 }
 
@@ -250,7 +273,7 @@ RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> target
   result.asked_rate_per_s = asked_rate(workload);
   if (result.measured_s > 0) result.achieved_rate_per_s = result.iops();
   const JobsTogether together = gather(threads, result);
-  result.part.facts = facts_of(workload, targets, result, together);
+  result.part.facts = facts_of(workload, targets, result, together, touched_of(workload, threads));
   warn_of(workload, result, together, record);
   record.end_part(result.part, SystemClock::instance().now_ns(), result.part.facts);
   record.commit();

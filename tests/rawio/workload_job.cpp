@@ -26,8 +26,8 @@ Outcome run(const IoWorkload& workload, int file, std::uint64_t size_bytes,
             const std::function<void(JobThreads&)>& meanwhile = {}) {
   const IoStream& stream = workload.streams.front();
   std::vector<std::unique_ptr<IoJob>> jobs;
-  jobs.push_back(
-      std::make_unique<IoJob>(workload, stream, piece_of(stream, 0, size_bytes), 0, workload.seed));
+  jobs.push_back(std::make_unique<IoJob>(workload, stream, piece_of(stream, 0, size_bytes),
+                                         JobSeat{}, workload.seed));
   JobThreads threads(std::move(jobs), {file});
   threads.open();
   const std::int64_t start_ns = SystemClock::instance().now_ns();
@@ -76,6 +76,49 @@ TEST_CASE("writes, reads and flushes are counted apart") {
   CHECK(writes + outcome.totals.at("read").count() == 10'000);
   CHECK(outcome.totals.at("flush").count() == (writes + 6) / 7);
   CHECK(outcome.totals.at("flush").bytes == 0);
+}
+
+TEST_CASE("trims are counted apart, and the range trimmed reads as zeros") {
+  for (const auto& kind : engine_kinds()) {
+    if (kind.name == "null") continue;
+    INFO("engine " << kind.name);
+    DirectFile file(1 << 20);
+    IoWorkload workload;
+    workload.engine = kind.name;
+    workload.bytes = 1 << 20;
+    auto& stream = workload.streams.front();
+    stream.depth = kind.name == "psync" ? 1 : 8;
+    stream.pattern = AccessPattern::kSequential;
+    stream.read_percent = 0;
+    stream.trim_percent = 50;
+    const auto outcome = run(workload, file.fd(), 1 << 20);
+    const auto& trims = outcome.totals.at("trim");
+    CHECK(trims.count() + outcome.totals.at("write").count() == 256);
+    CHECK(trims.errors == 0);
+    CHECK(trims.bytes == trims.count() * 4096);
+    test::Pages pages(1 << 20);
+    REQUIRE(::pread(file.fd(), pages.at(0), 1 << 20, 0) == 1 << 20);
+    std::uint64_t zeros = 0;
+    for (std::size_t at = 0; at < 1 << 20; at += 4096) {
+      const auto block = pages.span().subspan(at, 4096);
+      zeros += std::all_of(block.begin(), block.end(), [](auto b) { return b == std::byte{}; });
+    }
+    CHECK(zeros == trims.count());
+  }
+}
+
+TEST_CASE("a job thinks after so many requests, when they have finished") {
+  auto workload = null_workload();
+  auto& stream = workload.streams.front();
+  stream.depth = 4;
+  stream.think_ns = 20 * kMs_ns;
+  stream.think_every = 10;
+  workload.bytes = 50 * 4096;
+  const auto outcome = run(workload, -1, 1 << 20);
+  CHECK(outcome.totals.at("read").count() == 50);
+  CHECK(outcome.seconds >= 0.08);  // four times between the five tens
+  CHECK(outcome.seconds < 0.5);
+  CHECK(outcome.totals.at("read").service.max() < 15 * kMs_ns);
 }
 
 TEST_CASE("the final flush is done, timed and counted") {

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "rawio/workload/buffer_content.h"
 #include "rawio/workload/io_buffers.h"
 #include "rawio/workload/request_source.h"
 #include "results/base/error.h"
@@ -11,7 +12,6 @@
 using namespace plimsoll;
 
 namespace {
-
 
 IoRequest draw(RequestSource& source) {
   IoRequest request{};
@@ -149,9 +149,10 @@ TEST_CASE("the same seed gives the same requests, another one others") {
 TEST_CASE("each written block differs from all before, in every 512 bytes") {
   Random random(1);
   IoBuffers buffers(1, 4096, random);
+  const BufferContent content({}, 1);
   std::set<std::string> sectors;
   for (int write = 0; write < 100; ++write) {
-    refresh_random(buffers.slot(0), 4096, random);
+    content.refresh(buffers.slot(0), 4096, random);
     for (int sector = 0; sector < 8; ++sector) {
       sectors.emplace(reinterpret_cast<const char*>(buffers.slot(0) + sector * 512), 512);
     }

@@ -1,0 +1,202 @@
+#include "cli/raw_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rawio/engine/io_engine.h"
+#include "results/base/units.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr std::int64_t kRuntime_ns = 30'000'000'000;
+constexpr std::uint32_t kDepth = 32;
+
+struct AccessMode {
+  const char* name;
+  AccessPattern pattern;
+  double read_percent;  // negative: --rwmixread
+  double trim_percent;  // negative: --rwmixtrim
+};
+
+constexpr AccessMode kModes[] = {
+    {"read", AccessPattern::kSequential, 100, 0}, {"write", AccessPattern::kSequential, 0, 0},
+    {"trim", AccessPattern::kSequential, 0, 100}, {"rw", AccessPattern::kSequential, -1, -1},
+    {"randread", AccessPattern::kRandom, 100, 0}, {"randwrite", AccessPattern::kRandom, 0, 0},
+    {"randtrim", AccessPattern::kRandom, 0, 100}, {"randrw", AccessPattern::kRandom, -1, -1},
+};
+
+std::vector<std::string> mode_names() {
+  std::vector<std::string> names;
+  for (const auto& mode : kModes) names.emplace_back(mode.name);
+  return names;
+}
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const auto& kind : engine_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+std::uint32_t block_size(std::uint64_t bytes) {
+  if (bytes > 0 && bytes <= (1u << 30)) return static_cast<std::uint32_t>(bytes);
+  throw UsageError(fmt::format("block size {}: it takes up to 1g", format_size(bytes)));
+}
+
+// fio's syntax: 8k/70:64k/30.
+std::vector<BlockShare> parse_split(const std::string& text) {
+  std::vector<BlockShare> blocks;
+  for (const auto& part : CLI::detail::split(text, ':')) {
+    const auto slash = part.find('/');
+    double percent = 0;
+    if (slash == std::string::npos || !CLI::detail::lexical_cast(part.substr(slash + 1), percent)) {
+      throw UsageError(fmt::format("--bssplit {}: write it as 8k/70:64k/30", text));
+    }
+    blocks.push_back({block_size(parse_size_bytes(part.substr(0, slash))), percent});
+  }
+  return blocks;
+}
+
+ArrivalKind parse_arrivals(const RawOptions& options) {
+  if (options.rate_per_s <= 0) {
+    if (options.arrivals.empty() || options.arrivals == "closed") return ArrivalKind::kClosed;
+    throw UsageError("--arrivals " + options.arrivals + " needs a --rate");
+  }
+  if (options.arrivals == "closed") throw UsageError("--rate makes an open loop: drop one of both");
+  return options.arrivals == "poisson" ? ArrivalKind::kPoisson : ArrivalKind::kConstant;
+}
+
+void make_strided(IoStream& stream, const RawOptions& options) {
+  if (stream.pattern != AccessPattern::kSequential) {
+    throw UsageError("--stride goes through the drive in order: use --rw read, write, trim or rw");
+  }
+  stream.pattern = AccessPattern::kStrided;
+  stream.stride_bytes = options.stride_bytes;
+}
+
+IoStream make_stream(const RawOptions& options) {
+  const auto* mode = std::find_if(std::begin(kModes), std::end(kModes),
+                                  [&](const auto& row) { return options.rw == row.name; });
+  IoStream stream;
+  stream.name = mode->name;
+  stream.pattern = mode->pattern;
+  stream.read_percent = mode->read_percent < 0 ? options.read_percent : mode->read_percent;
+  stream.trim_percent = mode->trim_percent < 0 ? options.trim_percent : mode->trim_percent;
+  stream.spread = parse_spread(options.distribution);
+  stream.no_repeat = options.no_repeat;
+  if (options.stride_bytes != 0) make_strided(stream, options);
+  stream.content = {options.compress_percent, options.dedupe_percent};
+  stream.think_ns = options.think_ns;
+  stream.think_every = options.think_every;
+  stream.blocks = options.block_split.empty()
+                      ? std::vector<BlockShare>{{block_size(options.block_bytes), 100}}
+                      : parse_split(options.block_split);
+  stream.arrivals = parse_arrivals(options);
+  stream.rate_per_s = options.rate_per_s;
+  stream.depth = options.depth != 0 ? options.depth : options.engine == "psync" ? 1 : kDepth;
+  stream.jobs = options.jobs;
+  stream.fsync_every = options.fsync_every;
+  stream.fdatasync_every = options.fdatasync_every;
+  stream.submit_batch = options.submit_batch;
+  stream.reap_batch = options.reap_batch;
+  stream.span_offset_bytes = options.offset_bytes;
+  stream.span_bytes = options.size_bytes;
+  return stream;
+}
+
+}  // namespace
+
+IoWorkload make_raw_workload(const RawOptions& options) {
+  IoWorkload workload;
+  workload.streams = {make_stream(options)};
+  workload.name = "raw " + describe(workload.streams.front());
+  workload.engine = options.engine;
+  workload.bytes = options.bytes;
+  workload.runtime_ns = options.runtime_ns;
+  if (options.runtime_ns <= 0 && options.bytes == 0) workload.runtime_ns = kRuntime_ns;
+  workload.warm_up_ns = options.warm_up_ns;
+  workload.interval_ns = options.interval_ns;
+  workload.seed = options.common.seed;
+  workload.on_error = options.on_error == "count" ? OnError::kCount : OnError::kStop;
+  return workload;
+}
+
+namespace {
+
+void add_load_options(CLI::App& command, RawOptions& options) {
+  command.add_option("--rw", options.rw, "What to do")->check(CLI::IsMember(mode_names()));
+  command.add_option("--rwmixread", options.read_percent, "Percent of reads of rw and randrw")
+      ->check(CLI::Range(0.0, 100.0));
+  size_option(command, "--bs", options.block_bytes, "Block size");
+  command.add_option("--bssplit", options.block_split, "Block sizes with percents: 8k/70:64k/30")
+      ->type_name("SPLIT");
+  command.add_option("--depth,--iodepth", options.depth,
+                     "Requests in flight a job (default 32; psync 1)");
+  command.add_option("--jobs,--numjobs", options.jobs, "Threads that do the same");
+  command.add_option("--engine", options.engine, "How requests reach the kernel")
+      ->check(CLI::IsMember(engine_names()));
+  command.add_option("--fsync", options.fsync_every, "fsync after so many writes of a job");
+  command.add_option("--fdatasync", options.fdatasync_every,
+                     "fdatasync after so many writes of a job");
+  rate_option(command, "--rate", options.rate_per_s,
+              "I/Os a second of all jobs together, an open loop (default: as fast as it goes)");
+  command.add_option("--arrivals", options.arrivals, "With --rate: constant (default) or poisson")
+      ->check(CLI::IsMember({"closed", "constant", "poisson"}));
+  command.add_option("--submit-batch", options.submit_batch,
+                     "At most so many requests a submit call (0: all that are free)");
+  command.add_option("--reap-batch", options.reap_batch,
+                     "Wait for at least so many completions at once");
+}
+
+void add_pattern_options(CLI::App& command, RawOptions& options) {
+  const auto percent = [&](const char* name, double& value, const char* description) {
+    command.add_option(name, value, description)
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.0, 100.0));
+  };
+  percent("--rwmixtrim", options.trim_percent, "Percent of trims of rw and randrw");
+  command
+      .add_option("--distribution,--random_distribution", options.distribution,
+                  "Of random accesses: random, zipf:THETA, pareto:H, normal:PERCENT or "
+                  "zoned:ACCESS/SIZE:...")
+      ->type_name("NAME");
+  command.add_flag("--no-repeat", options.no_repeat,
+                   "Random, but every block once before any comes again");
+  size_option(command, "--stride", options.stride_bytes,
+              "In order, but from start to start so far (not less than the block)");
+  percent("--compress", options.compress_percent, "How far written data can be compressed");
+  percent("--dedupe", options.dedupe_percent, "Share of written 4k units that are copies");
+  duration_option(command, "--thinktime", options.think_ns,
+                  "A job waits so long after --think-every requests have finished");
+  command.add_option("--think-every,--thinktime_blocks", options.think_every,
+                     "Requests between think times");
+}
+
+void add_span_options(CLI::App& command, RawOptions& options) {
+  duration_option(command, "--runtime,--time", options.runtime_ns,
+                  "Measured time (default 30s; with --bytes until they are done)");
+  size_option(command, "--bytes", options.bytes, "End after so many bytes, warm-up included");
+  duration_option(command, "--warmup,--ramp", options.warm_up_ns, "Time before the measured part");
+  duration_option(command, "--interval", options.interval_ns, "Length of an interval");
+  size_option(command, "--size", options.size_bytes,
+              "Part of the target to use, or size of the file to make (default 1g)");
+  size_option(command, "--offset", options.offset_bytes, "Where that part begins");
+  command.add_option("--on-error", options.on_error, "stop at the first failed I/O, or count it")
+      ->check(CLI::IsMember({"stop", "count"}));
+  command.add_flag("--keep", options.keep, "Keep the file that was made, under TARGET's name");
+  command.add_flag("--overwrite", options.overwrite, "Write into an existing file");
+  command.add_flag("--erase", options.erase,
+                   "Write to a block device; --erase=SERIAL also over what is on it");
+}
+
+}  // namespace
+
+void add_raw_options(CLI::App& command, RawOptions& options) {
+  add_load_options(command, options);
+  add_pattern_options(command, options);
+  add_span_options(command, options);
+  add_common_options(command, options.common);
+}
+
+}  // namespace plimsoll::cli
