@@ -23,6 +23,7 @@ struct IoRequest {
   std::uint32_t length;  // bytes; for trim at most 4 GiB - 1; 0 for flushes
   std::uint64_t offset;
   std::byte* buffer;  // inside the registered area of its slot; null for flush and trim
+  bool durable = false;  // of a write: it completes when the data is on the medium (RWF_DSYNC)
 };
 
 struct IoCompletion {

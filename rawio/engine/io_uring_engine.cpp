@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <liburing.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 #include <cstring>
@@ -125,6 +126,7 @@ void IoUringEngine::prepare_transfer(io_uring_sqe* entry, const IoRequest& reque
 void IoUringEngine::prepare(io_uring_sqe* entry, const IoRequest& request) noexcept {
   if (request.operation == IoOperation::kRead || request.operation == IoOperation::kWrite) {
     prepare_transfer(entry, request);
+    if (request.durable) entry->rw_flags = RWF_DSYNC;
   } else {
     const int file = files_registered_ ? static_cast<int>(request.file) : files_[request.file];
     const bool data_only = request.operation == IoOperation::kDataFlush;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <libaio.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <cerrno>
@@ -90,6 +91,7 @@ void LibaioEngine::prepare(const IoRequest& request) noexcept {
       break;
     case IoOperation::kWrite:
       ::io_prep_pwrite(&block, file, request.buffer, request.length, offset);
+      if (request.durable) block.aio_rw_flags = RWF_DSYNC;
       break;
     case IoOperation::kFlush:
       ::io_prep_fsync(&block, file);

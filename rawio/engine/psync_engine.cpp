@@ -2,6 +2,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,12 +24,18 @@ std::int64_t trim(int file, std::uint64_t offset, std::uint64_t length) noexcept
                      static_cast<off_t>(length));
 }
 
+std::int64_t write_durably(int file, const IoRequest& request) noexcept {
+  const iovec data{request.buffer, request.length};
+  return ::pwritev2(file, &data, 1, static_cast<off_t>(request.offset), RWF_DSYNC);
+}
+
 std::int64_t call(int file, const IoRequest& request) noexcept {
   const auto offset = static_cast<off_t>(request.offset);
   switch (request.operation) {
     case IoOperation::kRead:
       return ::pread(file, request.buffer, request.length, offset);
     case IoOperation::kWrite:
+      if (request.durable) return write_durably(file, request);
       return ::pwrite(file, request.buffer, request.length, offset);
     case IoOperation::kFlush:
       return ::fsync(file);

@@ -43,6 +43,7 @@ IoJob::IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& pi
       slots_(stream.depth),
       done_(stream.depth),
       submit_limit_(stream.submit_batch == 0 ? stream.depth : stream.submit_batch) {
+  if (stream.verify) log_.emplace(piece, WrittenLog::unit_of(stream), seat.run_mark);
   if (stream.reads()) recorders_[0] = std::make_unique<Recorder>();
   if (stream.writes()) recorders_[1] = std::make_unique<Recorder>();
   if (stream.flush_every() != 0) recorders_[2] = std::make_unique<Recorder>();
@@ -64,6 +65,8 @@ void IoJob::watch(IntervalSeries& series) {
 }
 
 void IoJob::open(const std::vector<int>& files) {
+  const auto targets = static_cast<std::uint32_t>(files.size() / 2);
+  file_ = stream_.write_sync == WriteSync::kOpened ? targets + stream_.target : stream_.target;
   buffers_ = std::make_unique<IoBuffers>(stream_.depth, stream_.largest_block_bytes(),
                                          source_.rng(), stream_.reads() && stream_.writes());
   engine_ = make_engine(workload_.engine);
@@ -126,12 +129,25 @@ void IoJob::fill(std::int64_t now_ns) noexcept {
   const bool open_loop = arrivals_.kind() != ArrivalKind::kClosed;
   while (!free_.empty() && wants_more(now_ns)) {
     IoRequest request{};
-    source_.next(request);
+    if (!draw(request)) break;
     push(request, open_loop ? arrivals_.due_ns(now_ns) : kAtStart);
     if (open_loop) arrivals_.advance();
     note_asked(request);
   }
   asked_bytes_.store(asked_, std::memory_order_relaxed);
+}
+
+// False when the next request has to wait for one under way to the same place.
+bool IoJob::draw(IoRequest& request) noexcept {
+  if (held_) {
+    request = *held_;
+  } else {
+    source_.next(request);
+  }
+  held_.reset();
+  if (!log_ || request.operation == IoOperation::kRead || log_->begin(request)) return true;
+  held_ = request;
+  return false;
 }
 
 void IoJob::note_asked(const IoRequest& request) noexcept {
@@ -153,12 +169,14 @@ void IoJob::take_flush_turn() noexcept {
 void IoJob::push(IoRequest request, std::int64_t intended_ns) noexcept {
   request.slot = free_.back();
   free_.pop_back();
-  request.file = stream_.target;
+  request.file = file_;
   if (request.operation == IoOperation::kRead) {
     request.buffer = buffers_->slot(request.slot);
   } else if (request.operation == IoOperation::kWrite) {
     request.buffer = buffers_->written_slot(request.slot);
+    request.durable = stream_.write_sync == WriteSync::kEach;
     content_.refresh(request.buffer, request.length, source_.rng());
+    if (log_) log_->stamp(request);
   }
   slots_[request.slot] = {intended_ns, 0, request.offset, request.length, request.operation};
   batch_.push_back(request);
@@ -207,7 +225,8 @@ std::int64_t IoJob::collect(std::int64_t now_ns) noexcept {
     return think(now_ns);
   }
   const bool waits_for_time = arrivals_.kind() != ArrivalKind::kClosed && !free_.empty() &&
-                              batch_.empty() && !flush_due_ && asked_ < schedule_.budget_bytes;
+                              batch_.empty() && !flush_due_ && !held_ &&
+                              asked_ < schedule_.budget_bytes;
   if (!waits_for_time) return reap(stream_.reap_batch, -1);
   const std::int64_t until_ns =
       std::min({arrivals_.due_ns(now_ns), schedule_.end_ns, now_ns + kLook_ns});
@@ -254,7 +273,11 @@ void IoJob::record(std::span<const IoCompletion> done, std::int64_t now_ns) noex
 void IoJob::finish(const IoCompletion& done, std::int64_t now_ns, Recorder::Batch& batch) noexcept {
   const Slot& slot = slots_[done.slot];
   free_.push_back(done.slot);
-  if (done.result == static_cast<std::int64_t>(slot.length)) {
+  const bool succeeded = done.result == static_cast<std::int64_t>(slot.length);
+  if (log_ && slot.length != 0 && slot.operation != IoOperation::kRead) {
+    log_->end(slot.operation, slot.offset, slot.length, succeeded);
+  }
+  if (succeeded) {
     batch.add({slot.intended_ns, slot.started_ns, now_ns}, slot.length);
   } else {
     const int code = done.result < 0 ? static_cast<int>(-done.result) : ENODATA;

@@ -14,6 +14,7 @@
 #include "rawio/workload/io_buffers.h"
 #include "rawio/workload/io_workload.h"
 #include "rawio/workload/request_source.h"
+#include "rawio/workload/written_log.h"
 #include "results/measure/arrivals.h"
 #include "results/measure/clock.h"
 #include "results/measure/interval_series.h"
@@ -60,7 +61,9 @@ class IoJob {
 
   // On the control thread, before run.
   void watch(IntervalSeries& series);
-  // On the job's thread: opens the engine, fills the buffers. Throws as IoEngine::open.
+  // On the job's thread: opens the engine, fills the buffers. `files` holds each target's, then
+  // each target's opened with O_DSYNC (or less, where no stream asks for it). Throws as
+  // IoEngine::open.
   void open(const std::vector<int>& files);
   // On the job's thread, to the end: nothing in flight when it returns. With OnError::kStop a
   // failure sets `stop` for all.
@@ -72,7 +75,8 @@ class IoJob {
   }
   const JobOutcome& outcome() const { return outcome_; }
   const IoStream& stream() const { return stream_; }
-  const SpanMap& touched() const { return source_.touched(); }  // once it has ended
+  const SpanMap& touched() const { return source_.touched(); }           // once it has ended
+  const WrittenLog* written() const { return log_ ? &*log_ : nullptr; }  // of a stream to verify
 
  private:
   struct Slot {
@@ -88,6 +92,7 @@ class IoJob {
   bool wants_more(std::int64_t now_ns) const noexcept;
   void fill(std::int64_t now_ns) noexcept;
   void take_flush_turn() noexcept;
+  bool draw(IoRequest& request) noexcept;
   void note_asked(const IoRequest& request) noexcept;
   std::span<const IoRequest> next_call(std::size_t handed) const noexcept;
   std::int64_t think(std::int64_t now_ns) noexcept;
@@ -107,6 +112,9 @@ class IoJob {
   double phase_;
   std::uint64_t seed_;
   BufferContent content_;
+  std::optional<WrittenLog> log_;
+  std::optional<IoRequest> held_;  // drawn, and to wait for one under way to the same place
+  std::uint32_t file_ = 0;
   SystemClock& clock_ = SystemClock::instance();
   RequestSource source_;
   Arrivals arrivals_ = Arrivals::closed();

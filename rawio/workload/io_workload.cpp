@@ -7,6 +7,7 @@
 
 #include "rawio/engine/engines.h"
 #include "rawio/engine/io_engine.h"
+#include "rawio/workload/written_log.h"
 #include "results/base/error.h"
 #include "results/base/units.h"
 
@@ -39,6 +40,18 @@ const char* arrival_name(ArrivalKind kind) {
   return "closed";
 }
 
+const char* write_sync_name(WriteSync sync) {
+  switch (sync) {
+    case WriteSync::kOpened:
+      return "O_DSYNC";
+    case WriteSync::kEach:
+      return "RWF_DSYNC";
+    case WriteSync::kNone:
+      break;
+  }
+  return "none";
+}
+
 Json to_json(const IoStream& stream) {
   Json blocks = Json::array();
   for (const auto& block : stream.blocks) {
@@ -56,12 +69,14 @@ Json to_json(const IoStream& stream) {
       {"stride_bytes", stream.stride_bytes},
       {"compress_percent", stream.content.compress_percent},
       {"dedupe_percent", stream.content.dedupe_percent},
+      {"verify", stream.verify},
       {"arrivals", arrival_name(stream.arrivals)},
       {"rate_per_s", stream.arrivals == ArrivalKind::kClosed ? Json() : Json(stream.rate_per_s)},
       {"depth", stream.depth},
       {"jobs", stream.jobs},
       {"fsync_every", stream.fsync_every},
       {"fdatasync_every", stream.fdatasync_every},
+      {"write_sync", write_sync_name(stream.write_sync)},
       {"think_ns", stream.think_ns},
       {"think_every", stream.think_every},
       {"submit_batch", stream.submit_batch},
@@ -99,7 +114,7 @@ void check_span(const IoStream& stream, const TargetShape& target) {
                     stream.span_bytes, offset, target.name, target.size_bytes));
   }
   const std::uint64_t span = stream.span_bytes ? stream.span_bytes : target.size_bytes - offset;
-  const std::uint64_t pieces = stream.pattern == AccessPattern::kRandom ? 1 : stream.jobs;
+  const std::uint64_t pieces = stream.own_pieces() ? stream.jobs : 1;
   for (const auto& block : stream.blocks) {
     if (span / pieces >= block.size_bytes) continue;
     throw UsageError(fmt::format("{} for each of {} jobs hold no block of {}: raise --size",
@@ -157,10 +172,51 @@ void check_pattern(const IoStream& stream, const TargetShape& target) {
   }
 }
 
+constexpr std::uint64_t kVerifyMemory_bytes = 256ull << 20;
+
+void check_verify(const IoStream& stream, const TargetShape& target) {
+  if (!stream.verify) return;
+  if (!stream.writes()) throw UsageError("--verify looks for what was written: use --rw write");
+  if (stream.content.dedupe_percent > 0) {
+    throw UsageError("--verify marks each block, which leaves no copies: drop --dedupe");
+  }
+  const std::uint64_t span =
+      stream.span_bytes ? stream.span_bytes : target.size_bytes - stream.span_offset_bytes;
+  const auto memory =
+      WrittenLog::memory_bytes({stream.span_offset_bytes, span}, WrittenLog::unit_of(stream));
+  if (memory <= kVerifyMemory_bytes) return;
+  throw UsageError(fmt::format("--verify of {} would take {} of memory, over {}: lower --size",
+                               format_size(span), format_size(memory),
+                               format_size(kVerifyMemory_bytes)));
+}
+
+// What one stream looks for no other may overwrite.
+void check_verified_apart(const IoWorkload& workload, const std::vector<TargetShape>& targets) {
+  const auto end_of = [&](const IoStream& stream) {
+    return stream.span_bytes ? stream.span_offset_bytes + stream.span_bytes
+                             : targets[stream.target].size_bytes;
+  };
+  for (const auto& one : workload.streams) {
+    for (const auto& other : workload.streams) {
+      const bool apart = &one == &other || one.target != other.target || !other.changes() ||
+                         end_of(one) <= other.span_offset_bytes ||
+                         end_of(other) <= one.span_offset_bytes;
+      if (!one.verify || apart) continue;
+      throw UsageError(
+          fmt::format("stream {} verifies what stream {} writes over: give each its "
+                      "own --offset and --size",
+                      one.name, other.name));
+    }
+  }
+}
+
 void check_stream(const IoStream& stream, const TargetShape& target) {
   check_shares(stream);
   if (stream.fsync_every != 0 && stream.fdatasync_every != 0) {
     throw UsageError("--fsync and --fdatasync exclude each other");
+  }
+  if (stream.write_sync != WriteSync::kNone && !stream.writes()) {
+    throw UsageError("--sync is of writes, and there are none: use --rw write");
   }
   if (stream.flush_every() != 0 && !stream.writes()) {
     throw UsageError("--fsync and --fdatasync count writes, and there are none: use --rw write");
@@ -172,6 +228,7 @@ void check_stream(const IoStream& stream, const TargetShape& target) {
   check_blocks(stream, target);
   check_pattern(stream, target);
   check_span(stream, target);
+  check_verify(stream, target);
 }
 
 }  // namespace
@@ -235,6 +292,7 @@ void check_workload(const IoWorkload& workload, const std::vector<TargetShape>& 
     check_stream(stream, targets.at(stream.target));
     check_depth(workload.engine.c_str(), stream.depth, max_depth);
   }
+  check_verified_apart(workload, targets);
 }
 
 }  // namespace plimsoll

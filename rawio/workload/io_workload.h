@@ -14,6 +14,9 @@
 namespace plimsoll {
 
 enum class AccessPattern { kSequential, kRandom, kStrided };
+// How a write reaches the medium by itself: not, by O_DSYNC at the opening, or by RWF_DSYNC on
+// each.
+enum class WriteSync { kNone, kOpened, kEach };
 enum class OnError { kStop, kCount };
 
 // A share of the blocks; the percents of a stream add up to 100.
@@ -31,12 +34,16 @@ struct IoStream {
   double trim_percent = 0;    // 0..100; what neither reads nor trims writes
   std::vector<BlockShare> blocks = std::vector<BlockShare>(1);
   AccessPattern pattern = AccessPattern::kRandom;
-  Spread spread;           // of random accesses
+  Spread spread = {};           // of random accesses
   bool no_repeat = false;  // uniform: every block once, in random order, before any again
   // Strided: from start to start; at the end it goes on one block after where it began, so that all
   // blocks get their turn.
   std::uint64_t stride_bytes = 0;
-  ContentShares content;
+  ContentShares content = {};
+  // Each written unit carries where, when and by which run it was written, and is looked for after
+  // the run. Jobs then have an equal piece each, also random ones, and no write overtakes another
+  // of the same place. Takes 4 bytes of memory per unit (4 KiB, or what divides all blocks).
+  bool verify = false;
 
   // Open loop (constant, poisson): rate_per_s is of all jobs of the stream together, each having
   // its share and its own phase. A request that is due while all slots are taken waits, and its
@@ -52,6 +59,8 @@ struct IoStream {
   // unflushed. 0: never. At most one of the two.
   std::uint32_t fsync_every = 0;
   std::uint32_t fdatasync_every = 0;
+
+  WriteSync write_sync = WriteSync::kNone;
 
   // Closed loop: after so many requests a job lets all it has in flight finish, and then waits.
   std::int64_t think_ns = 0;
@@ -69,6 +78,8 @@ struct IoStream {
   bool trims() const { return trim_percent > 0; }
   bool writes() const { return read_percent + trim_percent < 100; }
   bool changes() const { return writes() || trims(); }
+  // Each job has an equal piece of the span of its own.
+  bool own_pieces() const { return verify || pattern != AccessPattern::kRandom; }
   int operations() const { return int{reads()} + int{writes()} + int{trims()}; }
   std::uint32_t flush_every() const { return fsync_every != 0 ? fsync_every : fdatasync_every; }
   std::uint32_t largest_block_bytes() const;

@@ -26,7 +26,7 @@ IoOperation sole_operation(const IoStream& stream) {
 Piece piece_of(const IoStream& stream, std::uint32_t job, std::uint64_t target_bytes) {
   const std::uint64_t start = stream.span_offset_bytes;
   const std::uint64_t span = stream.span_bytes ? stream.span_bytes : target_bytes - start;
-  if (stream.pattern == AccessPattern::kRandom) return {start, span};
+  if (!stream.own_pieces()) return {start, span};
   const std::uint64_t block = stream.largest_block_bytes();
   const std::uint64_t length = span / stream.jobs / block * block;
   return {start + job * length, length};
@@ -51,11 +51,11 @@ RequestSource::RequestSource(const IoStream& stream, const Piece& piece, std::ui
       touched_(piece.length_bytes, smallest_block_bytes(stream)),
       stride_bytes_(stream.stride_bytes),
       seat_(seat),
-      jobs_(stream.jobs),
+      jobs_(stream.own_pieces() ? 1 : stream.jobs),
       permutation_(
           std::max<std::uint64_t>(1, piece.length_bytes / stream.blocks.front().size_bytes),
           seat.stream_seed),
-      step_(seat.job) {
+      step_(stream.own_pieces() ? 0 : seat.job) {
   double share = 0;
   for (const auto& block : stream.blocks) {
     share += block.percent / 100;

@@ -19,8 +19,8 @@ struct Piece {
   std::uint64_t length_bytes;
 };
 
-// That of job `job` (0..jobs-1) of a checked stream; sequential and strided jobs' pieces are whole
-// multiples of the stream's largest block.
+// That of job `job` (0..jobs-1) of a checked stream; jobs' own pieces are whole multiples of the
+// stream's largest block.
 Piece piece_of(const IoStream& stream, std::uint32_t job, std::uint64_t target_bytes);
 
 // A job among its sisters: what they share so as to have the same hot blocks, and to leave no block
@@ -28,6 +28,7 @@ Piece piece_of(const IoStream& stream, std::uint32_t job, std::uint64_t target_b
 struct JobSeat {
   std::uint32_t job = 0;
   std::uint64_t stream_seed = 0;
+  std::uint64_t run_mark = 0;  // of this run alone: data of an earlier one is not taken for its own
 };
 
 // Random offsets are uniform (or as spread) over the blocks of the drawn size that the piece holds

@@ -18,15 +18,28 @@ std::vector<std::unique_ptr<IoJob>> make_jobs(const IoWorkload& workload,
                                               std::span<RawTarget* const> targets) {
   std::vector<std::unique_ptr<IoJob>> jobs;
   Random seeds(workload.seed);
+  const auto run_mark = static_cast<std::uint64_t>(SystemClock::instance().wall_ns());
   for (const auto& stream : workload.streams) {
     const std::uint64_t size_bytes = targets[stream.target]->shape().size_bytes;
     const std::uint64_t stream_seed = seeds.next();
     for (std::uint32_t job = 0; job < stream.jobs; ++job) {
       jobs.push_back(std::make_unique<IoJob>(workload, stream, piece_of(stream, job, size_bytes),
-                                             JobSeat{job, stream_seed}, seeds.next()));
+                                             JobSeat{job, stream_seed, run_mark}, seeds.next()));
     }
   }
   return jobs;
+}
+
+// As IoJob::open wants them.
+std::vector<int> files_of(const IoWorkload& workload, std::span<RawTarget* const> targets) {
+  std::vector<int> files;
+  for (const auto* target : targets) files.push_back(target->fd());
+  const bool durable =
+      std::any_of(workload.streams.begin(), workload.streams.end(),
+                  [](const auto& stream) { return stream.write_sync == WriteSync::kOpened; });
+  if (!durable) return files;
+  for (auto* target : targets) files.push_back(target->durable_fd());
+  return files;
 }
 
 std::uint64_t budget_of_job(const IoWorkload& workload, std::size_t jobs) {
@@ -169,6 +182,47 @@ JobsTogether gather(const JobThreads& threads, RawResult& result) {
   return together;
 }
 
+// Nothing when no stream asks for it, or the user wants an end.
+std::optional<Verification> verify(const JobThreads& threads, std::span<RawTarget* const> targets,
+                                   const RunHooks& hooks) {
+  std::optional<Verification> sum;
+  for (const auto& job : threads.jobs()) {
+    if (job->written() == nullptr || hooks.stop.stop_requested()) continue;
+    const std::uint32_t target = job->stream().target;
+    if (!sum) sum.emplace();
+    sum->merge(
+        verify_written(*job->written(), targets[target]->fd(), target, hooks.stop, hooks.progress));
+  }
+  return sum;
+}
+
+// A check of the record, and the verdict where it doesn't hold.
+void conclude_verification(const Verification& sum, std::span<RawTarget* const> targets,
+                           Record& record) {
+  Check check{1, "what was written is there", sum.corrupt == 0, Json::array()};
+  if (sum.first) {
+    const auto text = fmt::format("{} of {} blocks of {} are corrupt; the first: {}",
+                                  format_thousands(sum.corrupt), format_thousands(sum.units),
+                                  targets[*sum.target]->shape().name, describe(*sum.first));
+    check.rows.push_back({{"target", targets[*sum.target]->shape().name},
+                          {"offset", sum.first->offset},
+                          {"text", describe(*sum.first)}});
+    record.set_verdict({"fail", text});
+  } else {
+    record.set_verdict({"pass", fmt::format("all {} blocks that were written and looked for are "
+                                            "there",
+                                            format_thousands(sum.units))});
+  }
+  record.add_check(check);
+}
+
+Json to_json(const Verification& sum) {
+  return {{"blocks", sum.units},
+          {"bytes", sum.bytes},
+          {"corrupt", sum.corrupt},
+          {"first", sum.first ? Json(describe(*sum.first)) : Json()}};
+}
+
 // Of each stream the share of its span's regions that its jobs reached.
 Json touched_of(const IoWorkload& workload, const JobThreads& threads) {
   Json shares = Json::array();
@@ -178,7 +232,7 @@ Json touched_of(const IoWorkload& workload, const JobThreads& threads) {
     std::optional<SpanMap> shared;  // of random jobs, which all have the whole span
     for (const auto& job : threads.jobs()) {
       if (&job->stream() != &stream) continue;
-      if (stream.pattern == AccessPattern::kRandom) {
+      if (!stream.own_pieces()) {
         if (shared) shared->merge(job->touched());
         if (!shared) shared = job->touched();
       } else {
@@ -208,6 +262,7 @@ Json facts_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
            together.lateness.count() ? Json(together.lateness.percentile(99)) : Json()},
           {"backlog", open_loop ? Json(together.backlog) : Json()},
           {"touched", touched},
+          {"verified", result.verification ? to_json(*result.verification) : Json()},
           {"failure", result.failure ? Json(describe(*result.failure, targets)) : Json()}};
 }
 
@@ -243,14 +298,10 @@ double RawResult::iops() const {
 RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> targets, Record& record,
                   const RunHooks& hooks) {
   std::vector<TargetShape> shapes;
-  std::vector<int> files;
-  for (const auto* target : targets) {
-    shapes.push_back(target->shape());
-    files.push_back(target->fd());
-  }
+  for (const auto* target : targets) shapes.push_back(target->shape());
   check_workload(workload, shapes);
 
-  JobThreads threads(make_jobs(workload, targets), files);
+  JobThreads threads(make_jobs(workload, targets), files_of(workload, targets));
   threads.open();
   RawResult result;
   const std::string name =
@@ -273,6 +324,8 @@ RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> target
   result.asked_rate_per_s = asked_rate(workload);
   if (result.measured_s > 0) result.achieved_rate_per_s = result.iops();
   const JobsTogether together = gather(threads, result);
+  result.verification = verify(threads, targets, hooks);
+  if (result.verification) conclude_verification(*result.verification, targets, record);
   result.part.facts = facts_of(workload, targets, result, together, touched_of(workload, threads));
   warn_of(workload, result, together, record);
   record.end_part(result.part, SystemClock::instance().now_ns(), result.part.facts);

@@ -91,12 +91,26 @@ RawTarget::RawTarget(RawTarget&& other) noexcept
       kind_(other.kind_),
       direct_(other.direct_),
       fd_(std::exchange(other.fd_, -1)),
+      durable_fd_(std::exchange(other.durable_fd_, -1)),
       consent_(std::move(other.consent_)),
       dir_(std::move(other.dir_)),
       warnings_(std::move(other.warnings_)) {}
 
 RawTarget::~RawTarget() {
   if (fd_ >= 0) ::close(fd_);
+  if (durable_fd_ >= 0) ::close(durable_fd_);
+}
+
+int RawTarget::durable_fd() {
+  if (durable_fd_ >= 0) return durable_fd_;
+  const auto link = fmt::format("/proc/self/fd/{}", fd_);
+  const int direct = direct_ ? O_DIRECT : 0;
+  durable_fd_ = ::open(link.c_str(), O_RDWR | O_DSYNC | O_CLOEXEC | direct);
+  if (durable_fd_ < 0) {
+    throw BrokenError(
+        fmt::format("{} can't be opened with O_DSYNC: {}", shape_.name, std::strerror(errno)));
+  }
+  return durable_fd_;
 }
 
 // tmpfs takes O_DIRECT since Linux 6.6, and is memory all the same.

@@ -55,6 +55,8 @@ class RawTarget {
   TargetKind kind() const { return kind_; }
   bool direct() const { return direct_; }
   int fd() const { return fd_; }
+  // The same opened with O_DSYNC; at the first call. Throws BrokenError.
+  int durable_fd();
   const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
@@ -71,6 +73,7 @@ class RawTarget {
   TargetKind kind_ = TargetKind::kExistingFile;
   bool direct_ = true;
   int fd_ = -1;
+  int durable_fd_ = -1;
   std::optional<Consent> consent_;  // to write to a block device, and the hold on it
   std::filesystem::path dir_;       // of a made file
   std::vector<Warning> warnings_;

@@ -64,6 +64,14 @@ KernelCounts kernel_counts(const std::string& name) {
   return counts;
 }
 
+// Flush requests that the drive has finished: the 16th column.
+std::uint64_t kernel_flushes(const std::string& name) {
+  std::ifstream stat("/sys/block/" + name + "/stat");
+  std::uint64_t column = 0;
+  for (int i = 0; i < 16; ++i) stat >> column;
+  return column;
+}
+
 TargetOptions erasable(const std::string& node) {
   TargetOptions options;
   options.path = node;
@@ -224,6 +232,33 @@ TEST_CASE("streams run side by side, each on its own piece and at its own pace")
   CHECK(result.totals.at("read").count() > 0);
   CHECK(result.totals.at("write").count() > 0);
   CHECK(result.totals.at("flush").count() == result.totals.at("write").count());
+}
+
+TEST_CASE("a synced write reaches the drive before it completes, whichever way it is synced") {
+  const auto device = lab::make<lab::LoopDevice>();
+  if (!device) return;
+  const lab::DeviceDir results;
+  auto record = Record::create(results.path() / "run", spec());
+  for (const std::string engine : {"psync", "libaio", "io_uring"}) {
+    for (const auto sync : {WriteSync::kNone, WriteSync::kOpened, WriteSync::kEach}) {
+      INFO("engine " << engine << ", sync " << int(sync));
+      auto target = RawTarget::open(erasable(device->node()));
+      RawTarget* const targets[] = {&target};
+      auto workload = short_workload(engine);
+      workload.runtime_ns = 0;
+      workload.bytes = 50 * 4096;
+      auto& stream = workload.streams.front();
+      stream.read_percent = 0;
+      stream.write_sync = sync;
+      const auto before = kernel_flushes(device->name());
+      const auto result = run_raw(workload, targets, record);
+      const auto flushes = kernel_flushes(device->name()) - before;
+      CHECK(result.total_count == 50);
+      CHECK(result.errors == 0);
+      if (sync == WriteSync::kNone) CHECK(flushes == 0);
+      if (sync != WriteSync::kNone) CHECK(flushes >= 50);
+    }
+  }
 }
 
 TEST_CASE("a stop ends the run soon and keeps what was measured") {
