@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "rawio/engine/io_engine.h"
+#include "rawio/workload/presets.h"
 #include "results/base/units.h"
 
 namespace plimsoll::cli {
 namespace {
 
+constexpr std::uint64_t kFileSize_bytes = 1ull << 30;
 constexpr std::int64_t kRuntime_ns = 30'000'000'000;
 constexpr std::uint32_t kDepth = 32;
 
@@ -67,6 +69,11 @@ ArrivalKind parse_arrivals(const RawOptions& options) {
   return options.arrivals == "poisson" ? ArrivalKind::kPoisson : ArrivalKind::kConstant;
 }
 
+WriteSync parse_sync(const std::string& name) {
+  if (name == "o_dsync") return WriteSync::kOpened;
+  return name == "rwf_dsync" ? WriteSync::kEach : WriteSync::kNone;
+}
+
 void make_strided(IoStream& stream, const RawOptions& options) {
   if (stream.pattern != AccessPattern::kSequential) {
     throw UsageError("--stride goes through the drive in order: use --rw read, write, trim or rw");
@@ -86,6 +93,7 @@ IoStream make_stream(const RawOptions& options) {
   stream.spread = parse_spread(options.distribution);
   stream.no_repeat = options.no_repeat;
   if (options.stride_bytes != 0) make_strided(stream, options);
+  stream.verify = options.verify;
   stream.content = {options.compress_percent, options.dedupe_percent};
   stream.think_ns = options.think_ns;
   stream.think_every = options.think_every;
@@ -98,6 +106,7 @@ IoStream make_stream(const RawOptions& options) {
   stream.jobs = options.jobs;
   stream.fsync_every = options.fsync_every;
   stream.fdatasync_every = options.fdatasync_every;
+  stream.write_sync = parse_sync(options.sync);
   stream.submit_batch = options.submit_batch;
   stream.reap_batch = options.reap_batch;
   stream.span_offset_bytes = options.offset_bytes;
@@ -105,12 +114,45 @@ IoStream make_stream(const RawOptions& options) {
   return stream;
 }
 
+std::vector<IoStream> make_streams(const RawOptions& options, const TargetShape& target) {
+  if (options.preset.empty()) return {make_stream(options)};
+  const std::uint64_t rest = target.size_bytes - std::min(options.offset_bytes, target.size_bytes);
+  return make_preset(options.preset, options.offset_bytes,
+                     options.size_bytes != 0 ? options.size_bytes : rest, options.engine,
+                     target.logical_block_bytes);
+}
+
+std::string workload_name(const RawOptions& options, const IoWorkload& workload) {
+  std::string name =
+      "raw " + (options.preset.empty() ? describe(workload.streams.front()) : options.preset);
+  if (options.targets.size() > 1) name += fmt::format(" on {} targets", options.targets.size());
+  return name;
+}
+
 }  // namespace
 
-IoWorkload make_raw_workload(const RawOptions& options) {
+std::vector<PlannedTarget> plan_targets(const RawOptions& options) {
+  const std::uint64_t size = options.size_bytes != 0 ? options.size_bytes : kFileSize_bytes;
+  const bool changes =
+      options.preset.empty() ? make_stream(options).changes() : preset_changes(options.preset);
+  std::vector<PlannedTarget> planned;
+  for (const auto& path : options.targets) {
+    planned.push_back({path, options.offset_bytes + size, changes});
+  }
+  return planned;
+}
+
+IoWorkload make_raw_workload(const RawOptions& options, const std::vector<TargetShape>& targets) {
   IoWorkload workload;
-  workload.streams = {make_stream(options)};
-  workload.name = "raw " + describe(workload.streams.front());
+  workload.streams.clear();
+  for (std::uint32_t target = 0; target < targets.size(); ++target) {
+    for (auto& stream : make_streams(options, targets[target])) {
+      stream.target = target;
+      stream.rate_per_s /= static_cast<double>(targets.size());
+      workload.streams.push_back(std::move(stream));
+    }
+  }
+  workload.name = workload_name(options, workload);
   workload.engine = options.engine;
   workload.bytes = options.bytes;
   workload.runtime_ns = options.runtime_ns;
@@ -139,6 +181,10 @@ void add_load_options(CLI::App& command, RawOptions& options) {
   command.add_option("--fsync", options.fsync_every, "fsync after so many writes of a job");
   command.add_option("--fdatasync", options.fdatasync_every,
                      "fdatasync after so many writes of a job");
+  command
+      .add_option("--sync", options.sync,
+                  "Each write by itself on the medium: by O_DSYNC or by RWF_DSYNC")
+      ->check(CLI::IsMember({"none", "o_dsync", "rwf_dsync"}));
   rate_option(command, "--rate", options.rate_per_s,
               "I/Os a second of all jobs together, an open loop (default: as fast as it goes)");
   command.add_option("--arrivals", options.arrivals, "With --rate: constant (default) or poisson")
@@ -173,6 +219,28 @@ void add_pattern_options(CLI::App& command, RawOptions& options) {
                      "Requests between think times");
 }
 
+std::string preset_names() {
+  std::string text = "How a database uses its drive, instead of --rw and its like:";
+  for (const auto& preset : presets()) {
+    text += fmt::format("\n{}: {}", preset.name, preset.description);
+  }
+  return text;
+}
+
+void add_preset_option(CLI::App& command, RawOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& preset : presets()) names.emplace_back(preset.name);
+  CLI::Option* preset = command.add_option("--preset", options.preset, preset_names())
+                            ->type_name("NAME")
+                            ->check(CLI::IsMember(names).description(""));
+  for (const char* other :
+       {"--rw", "--rwmixread", "--rwmixtrim", "--bs", "--bssplit", "--depth", "--jobs", "--fsync",
+        "--fdatasync", "--sync", "--rate", "--arrivals", "--distribution", "--no-repeat",
+        "--stride", "--thinktime", "--verify"}) {
+    preset->excludes(command.get_option(other));
+  }
+}
+
 void add_span_options(CLI::App& command, RawOptions& options) {
   duration_option(command, "--runtime,--time", options.runtime_ns,
                   "Measured time (default 30s; with --bytes until they are done)");
@@ -184,10 +252,8 @@ void add_span_options(CLI::App& command, RawOptions& options) {
   size_option(command, "--offset", options.offset_bytes, "Where that part begins");
   command.add_option("--on-error", options.on_error, "stop at the first failed I/O, or count it")
       ->check(CLI::IsMember({"stop", "count"}));
-  command.add_flag("--keep", options.keep, "Keep the file that was made, under TARGET's name");
-  command.add_flag("--overwrite", options.overwrite, "Write into an existing file");
-  command.add_flag("--erase", options.erase,
-                   "Write to a block device; --erase=SERIAL also over what is on it");
+  command.add_flag("--verify", options.verify,
+                   "Look for all that was written after the run; corrupt blocks make it fail");
 }
 
 }  // namespace
@@ -196,6 +262,8 @@ void add_raw_options(CLI::App& command, RawOptions& options) {
   add_load_options(command, options);
   add_pattern_options(command, options);
   add_span_options(command, options);
+  add_preset_option(command, options);
+  add_consent_options(command, options.consent);
   add_common_options(command, options.common);
 }
 

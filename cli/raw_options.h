@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
+#include "cli/raw_targets.h"
 #include "rawio/engine/io_engine.h"
 #include "rawio/workload/io_workload.h"
 
@@ -12,7 +14,9 @@ namespace plimsoll::cli {
 
 struct RawOptions {
   CommonOptions common;
-  std::string target;
+  std::vector<std::string> targets;
+  std::string preset;
+  std::string sync = "none";
   std::string rw = "randread";
   double read_percent = 70;
   std::uint64_t block_bytes = 4096;
@@ -41,14 +45,15 @@ struct RawOptions {
   std::uint32_t submit_batch = 0;
   std::uint32_t reap_batch = 1;
   std::string on_error = "stop";
-  bool keep = false;
-  bool overwrite = false;
-  std::string erase;  // "true": --erase; else what follows --erase=
+  bool verify = false;
+  TargetConsent consent;
 };
 
 void add_raw_options(CLI::App& command, RawOptions& options);
 
-// Throws UsageError.
-IoWorkload make_raw_workload(const RawOptions& options);
+// What is to be opened. Throws UsageError.
+std::vector<PlannedTarget> plan_targets(const RawOptions& options);
+// On the opened targets: the same streams on each, which share a rate. Throws UsageError.
+IoWorkload make_raw_workload(const RawOptions& options, const std::vector<TargetShape>& targets);
 
 }  // namespace plimsoll::cli

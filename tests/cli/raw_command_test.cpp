@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "results/record/record.h"
@@ -73,6 +74,9 @@ TEST_CASE("raw refuses bad input in one line, with its exit code") {
   check_refused(raw({dir, "--arrivals", "poisson"}), 2, "--rate");
   check_refused(raw({dir, "--engine", "psync", "--depth", "4", "--size", "4m"}), 2, "--jobs");
   check_refused(raw({dir, "--fsync", "1", "--size", "4m"}), 2, "--rw write");
+  check_refused(raw({dir, "--verify", "--size", "4m"}), 2, "--rw write");
+  check_refused(raw({dir, "--distribution", "zipf:x"}), 2, "zipf:1.1");
+  check_refused(raw({dir, "--stride", "8k"}), 2, "--rw read");
   check_refused(raw({"/nowhere/at/all"}), 2, "/nowhere/at/all");
   check_refused(raw({dir, "--size", "1024t"}), 4, "--size");
   check_refused(raw({"/dev/shm"}), 3, "--accept no-direct-io");
@@ -88,6 +92,63 @@ TEST_CASE("raw writes to no block device without --erase") {
                            "--out", folders.out()});
   INFO(result.err);
   CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("raw --verify fails with 1 on a drive that loses a write, and names the block",
+          "[slow]") {
+  const lab::DeviceDir dir;
+  const auto store = (dir.path() / "store").string();
+  std::ofstream(store) << "";
+  fs::resize_file(store, 1 << 20);
+  lab::NbdkitOptions options;
+  options.plugin = {"eval"};
+  options.parameters = {
+      "get_size=echo 1048576",
+      "pread=dd iflag=skip_bytes,count_bytes if=" + store + " skip=$4 count=$3",
+      "pwrite=[ $4 = 65536 ] && exec cat >/dev/null; dd oflag=seek_bytes conv=notrunc of=" + store +
+          " seek=$4"};
+  const auto device = lab::make<lab::NbdkitDevice>(options);
+  if (!device) return;
+  const Folders folders;
+  const auto result = raw({device->node(), "--rw", "write", "--erase", "--bytes", "256k",
+                           "--verify", "--depth", "4", "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.out, ContainsSubstring("fail: 1 of 64 blocks"));
+  CHECK_THAT(result.out, ContainsSubstring("offset 65536"));
+}
+
+TEST_CASE("raw runs a preset as it stands, on one target or several") {
+  const Folders folders;
+  const lab::TempDir other;
+  const auto result =
+      raw({folders.drive.path(), other.path(), "--size", "40m", "--preset", "postgresql", "--time",
+           "300ms", "--json", "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  for (const char* operation : {"read", "write", "flush"}) {
+    CHECK(json.at("operations").at(operation).at("count").get<int>() > 0);
+  }
+  const auto& streams = json.at("spec").at("streams");
+  CHECK(streams.size() == 6);
+  CHECK(streams.at(3).at("target") == 1);
+  CHECK(streams.at(3).at("name") == "wal");
+  check_refused(raw({folders.drive.path(), "--preset", "postgresql", "--bs", "8k"}), 2, "--preset");
+  check_refused(raw({folders.drive.path(), "--preset", "oracle"}), 2, "innodb-redo");
+  CHECK(folders.drive_is_empty());
+}
+
+TEST_CASE("a rate over several targets is shared by them") {
+  const Folders folders;
+  const lab::TempDir other;
+  const auto result = raw({folders.drive.path(), other.path(), "--size", "4m", "--rate", "400/s",
+                           "--time", "500ms", "--json", "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json.at("asked_rate") == 400);
+  CHECK(json.at("operations").at("read").at("count").get<double>() == Approx(200).margin(4));
 }
 
 TEST_CASE("raw doesn't write its record over another") {
