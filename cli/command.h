@@ -66,6 +66,7 @@ const std::vector<CommandRow>& command_rows();
 void setup_qualify(CLI::App& app, CommandContext& context);
 void setup_devices(CLI::App& app, CommandContext& context);
 void setup_raw(CLI::App& app, CommandContext& context);
+void setup_commit(CLI::App& app, CommandContext& context);
 void setup_oltp(CLI::App& app, CommandContext& context);
 void setup_report(CLI::App& app, CommandContext& context);
 void setup_show(CLI::App& app, CommandContext& context);

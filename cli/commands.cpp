@@ -8,6 +8,7 @@ const std::vector<CommandRow>& command_rows() {
       {setup_qualify},
       {setup_devices},
       {setup_raw},
+      {setup_commit},
       {setup_oltp},
       {setup_show},
       {setup_report},

@@ -6,6 +6,7 @@
 #include "results/base/units.h"
 #include "results/report/report.h"
 #include "results/report/shell_words.h"
+#include "results/report/text_commit.h"
 #include "results/report/text_layout.h"
 
 // The text is a view of the JSON object, so that both always say the same.
@@ -327,6 +328,12 @@ std::string qualify_text(const Json& run, const TextStyle& style) {
   return text + steadiness_lines(run) + relation_lines(run);
 }
 
+std::string commit_text(const Json& run, const TextStyle& style) {
+  const auto parts = run.contains("parts") ? run["parts"] : Json::array({run});
+  return answer_lines(run, {commit_sentence(parts)}, style) + drive_line(run) + '\n' +
+         commit_tables(parts, style) + plausibility_line(run["findings"]);
+}
+
 std::string parts_text(const Json& run, const TextStyle& style) {
   std::vector<std::string> results;
   for (const auto& part : get(run, "parts")) {
@@ -340,10 +347,12 @@ using CommandText = std::string (*)(const Json& run, const TextStyle& style);
 constexpr std::pair<const char*, CommandText> kCommandTexts[] = {{"raw", raw_text},
                                                                  {"oltp run", oltp_text},
                                                                  {"oltp load", load_text},
+                                                                 {"commit", commit_text},
                                                                  {"qualify", qualify_text}};
 
 bool has_its_part(const Json& run) {
-  return text_of(run, "command") == "qualify" || run.contains("kind");
+  const auto command = text_of(run, "command");
+  return command == "qualify" || command == "commit" || run.contains("kind");
 }
 
 }  // namespace
