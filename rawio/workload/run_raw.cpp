@@ -260,20 +260,34 @@ Json facts_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
           {"cpu", {{"user_s", result.cpu_user_s}, {"system_s", result.cpu_system_s}}},
           {"lateness_p99_ns",
            together.lateness.count() ? Json(together.lateness.percentile(99)) : Json()},
+          {"lateness_max_ns", together.lateness.count() ? Json(together.lateness.max()) : Json()},
           {"backlog", open_loop ? Json(together.backlog) : Json()},
           {"touched", touched},
           {"verified", result.verification ? to_json(*result.verification) : Json()},
           {"failure", result.failure ? Json(describe(*result.failure, targets)) : Json()}};
 }
 
-void warn_of(const IoWorkload& workload, const RawResult& result, const JobsTogether& together,
-             Record& record) {
+// Of open loops: what they started in the measured part, over the time in which it was due. The
+// drain after the end is no part of that time, and closed loops beside them are not meant.
+double achieved_rate(const IoWorkload& workload, const RawResult& result,
+                     const JobsTogether& together) {
+  const bool to_the_end =
+      workload.runtime_ns > 0 && workload.bytes == 0 && !result.interrupted && !result.failure;
+  const double seconds =
+      to_the_end ? static_cast<double>(workload.runtime_ns) / kSecond_ns : result.measured_s;
+  return static_cast<double>(together.lateness.count()) / seconds;
+}
+
+void warn_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
+             const RawResult& result, const JobsTogether& together, Record& record) {
   for (const auto& shortfall : together.shortfalls) {
     record.warn({"facility-missing", workload.engine + ": " + shortfall});
   }
-  if (result.errors > 0) {
-    record.warn({"errors", fmt::format("{} I/Os failed; they are in no latency and no rate",
-                                       format_thousands(result.errors))});
+  if (result.errors > 0 && result.failure) {
+    record.warn({"errors",
+                 fmt::format("{} I/Os failed; they are in no latency and no rate; the "
+                             "first: {}",
+                             format_thousands(result.errors), describe(*result.failure, targets))});
   }
   if (result.asked_rate_per_s && !result.interrupted && !result.failure &&
       result.achieved_rate_per_s.value_or(0) < 0.99 * *result.asked_rate_per_s) {
@@ -322,12 +336,15 @@ RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> target
   result.total_count = conductor.total_count();
   result.interrupted = hooks.stop.stop_requested();
   result.asked_rate_per_s = asked_rate(workload);
-  if (result.measured_s > 0) result.achieved_rate_per_s = result.iops();
   const JobsTogether together = gather(threads, result);
+  if (result.measured_s > 0) {
+    result.achieved_rate_per_s =
+        result.asked_rate_per_s ? achieved_rate(workload, result, together) : result.iops();
+  }
   result.verification = verify(threads, targets, hooks);
   if (result.verification) conclude_verification(*result.verification, targets, record);
   result.part.facts = facts_of(workload, targets, result, together, touched_of(workload, threads));
-  warn_of(workload, result, together, record);
+  warn_of(workload, targets, result, together, record);
   record.end_part(result.part, SystemClock::instance().now_ns(), result.part.facts);
   record.commit();
   return result;

@@ -37,6 +37,7 @@ struct RawResult {
   std::uint64_t errors = 0;                  // warm-up included
   std::optional<Verification> verification;  // of streams that ask for it
   std::optional<double> asked_rate_per_s;    // of open loops
+  // Of open loops: what they started over the time in which it was due; else the IOPS.
   std::optional<double> achieved_rate_per_s;
   double cpu_user_s = 0;  // of the job threads, warm-up included
   double cpu_system_s = 0;
@@ -46,12 +47,12 @@ struct RawResult {
 };
 
 // One part of the record of kind "raw" and source "raw", with the facts {engine, targets,
-// asked_rate, achieved_rate, measured_s, cpu {user_s, system_s}, lateness_p99_ns, backlog, touched
-// [the share of each stream's span that was reached, warm-up included], verified {blocks, bytes,
-// corrupt, first}, failure}. Blocks that verification finds corrupt make the record's verdict
-// "fail". Returns when the last job has drained. The calling thread ticks the intervals and alone
-// writes to the record, which it doesn't finish. An I/O error is a result, not an exception; throws
-// UsageError as check_workload, and what IoEngine::open and Record throw.
+// asked_rate, achieved_rate, measured_s, cpu {user_s, system_s}, lateness_p99_ns, lateness_max_ns,
+// backlog, touched [the share of each stream's span that was reached, warm-up included], verified
+// {blocks, bytes, corrupt, first}, failure}. Blocks that verification finds corrupt make the
+// record's verdict "fail". Returns when the last job has drained. The calling thread ticks the
+// intervals and alone writes to the record, which it doesn't finish. An I/O error is a result, not
+// an exception; throws UsageError as check_workload, and what IoEngine::open and Record throw.
 RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> targets, Record& record,
                   const RunHooks& hooks = {});
 

@@ -3,53 +3,19 @@
 #include <fstream>
 #include <thread>
 
-#include "rawio/workload/run_raw.h"
 #include "results/base/error.h"
 #include "tests/catch.h"
 #include "tests/lab/block_devices.h"
 #include "tests/lab/process.h"
 #include "tests/lab/skip.h"
 #include "tests/lab/temp_dir.h"
+#include "tests/rawio/raw_lab.h"
 
 using namespace plimsoll;
+using namespace plimsoll::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::int64_t kMs_ns = 1'000'000;
-
-RunSpec spec() {
-  RunSpec spec;
-  spec.command = "raw";
-  return spec;
-}
-
-// A record, and a made file of 4 MiB to run on.
-struct Lab {
-  lab::DeviceDir results;
-  Record record = Record::create(results.path() / "run", spec());
-  RawTarget target = RawTarget::open(options());
-
-  static TargetOptions options() {
-    TargetOptions options;
-    options.path = fs::current_path().string();
-    options.file_size_bytes = 4 << 20;
-    options.writes = true;
-    return options;
-  }
-  RawResult run(const IoWorkload& workload, const RunHooks& hooks = {}) {
-    RawTarget* const targets[] = {&target};
-    return run_raw(workload, targets, record, hooks);
-  }
-};
-
-IoWorkload short_workload(const std::string& engine) {
-  IoWorkload workload;
-  workload.engine = engine;
-  workload.runtime_ns = 200 * kMs_ns;
-  workload.interval_ns = 50 * kMs_ns;
-  return workload;
-}
 
 // The kernel's own counts: columns of /sys/block/NAME/stat.
 struct KernelCounts {
@@ -101,7 +67,7 @@ double own_p50_ns(const lab::NbdkitDevice& device, Record& record, const std::st
   RawTarget* const targets[] = {&target};
   IoWorkload workload;
   workload.engine = engine;
-  workload.runtime_ns = 1'000 * kMs_ns;
+  workload.runtime_ns = 1'000 * kMilli_ns;
   workload.streams.front().read_percent = rw == "randread" ? 100 : 0;
   const auto before = kernel_counts(device.name());
   const auto result = run_raw(workload, targets, record);
@@ -143,12 +109,12 @@ bool p50_agrees(const lab::NbdkitDevice& device, Record& record, const std::stri
 }  // namespace
 
 TEST_CASE("a run's intervals hold every I/O of it, warm-up marked") {
-  Lab lab;
+  RawLab lab;
   lab.target.fill(1, {}, {});
   for (const auto& kind : engine_kinds()) {
     INFO("engine " << kind.name);
     auto workload = short_workload(std::string(kind.name));
-    workload.warm_up_ns = 70 * kMs_ns;
+    workload.warm_up_ns = 70 * kMilli_ns;
     workload.streams.front().read_percent = 50;
     workload.streams.front().fdatasync_every = kind.name == "null" ? 0 : 16;
     const auto result = lab.run(workload);
@@ -175,7 +141,7 @@ TEST_CASE("a run's intervals hold every I/O of it, warm-up marked") {
 }
 
 TEST_CASE("a part's facts are what only the run knew; a closed loop has no asked rate") {
-  Lab lab;
+  RawLab lab;
   lab.target.fill(1, {}, {});
   const auto facts = lab.run(short_workload("psync")).part.facts;
   CHECK(facts.at("engine") == "psync");
@@ -187,36 +153,8 @@ TEST_CASE("a part's facts are what only the run knew; a closed loop has no asked
   CHECK(lab.record.parts().front().facts == facts);
 }
 
-TEST_CASE("an open loop's asked and achieved rate are within 0.5 %") {
-  Lab lab;
-  lab.target.fill(1, {}, {});
-  auto workload = short_workload("libaio");
-  workload.runtime_ns = 500 * kMs_ns;
-  auto& stream = workload.streams.front();
-  stream.arrivals = ArrivalKind::kConstant;
-  stream.rate_per_s = 2000;
-  stream.depth = 8;
-  stream.jobs = 2;
-  const auto result = lab.run(workload);
-  CHECK(*result.achieved_rate_per_s == Approx(2000).epsilon(0.005));
-  CHECK(result.part.facts.at("lateness_p99_ns").get<double>() < 20e6);
-}
-
-TEST_CASE("a rate that can't be reached is said, with what was left undone") {
-  Lab lab;
-  lab.target.fill(1, {}, {});
-  auto workload = short_workload("psync");
-  auto& stream = workload.streams.front();
-  stream.arrivals = ArrivalKind::kConstant;
-  stream.rate_per_s = 1.9e6;
-  const auto result = lab.run(workload);
-  CHECK(result.part.facts.at("backlog").get<double>() > 1000);
-  REQUIRE(lab.record.warnings().size() == 1);
-  CHECK(lab.record.warnings().front().id == "behind-schedule");
-}
-
 TEST_CASE("streams run side by side, each on its own piece and at its own pace") {
-  Lab lab;
+  RawLab lab;
   lab.target.fill(1, {}, {});
   auto workload = short_workload("io_uring");
   IoStream log;
@@ -238,7 +176,7 @@ TEST_CASE("a synced write reaches the drive before it completes, whichever way i
   const auto device = lab::make<lab::LoopDevice>();
   if (!device) return;
   const lab::DeviceDir results;
-  auto record = Record::create(results.path() / "run", spec());
+  auto record = Record::create(results.path() / "run", raw_spec());
   for (const std::string engine : {"psync", "libaio", "io_uring"}) {
     for (const auto sync : {WriteSync::kNone, WriteSync::kOpened, WriteSync::kEach}) {
       INFO("engine " << engine << ", sync " << int(sync));
@@ -262,7 +200,7 @@ TEST_CASE("a synced write reaches the drive before it completes, whichever way i
 }
 
 TEST_CASE("a stop ends the run soon and keeps what was measured") {
-  Lab lab;
+  RawLab lab;
   lab.target.fill(1, {}, {});
   std::stop_source source;
   RunHooks hooks;
@@ -272,7 +210,7 @@ TEST_CASE("a stop ends the run soon and keeps what was measured") {
     if (++ticks == 2) source.request_stop();
   };
   auto workload = short_workload("io_uring");
-  workload.runtime_ns = 60'000 * kMs_ns;
+  workload.runtime_ns = 60'000 * kMilli_ns;
   const auto result = lab.run(workload, hooks);
   CHECK(result.interrupted);
   CHECK(result.measured_s < 1);
@@ -289,7 +227,7 @@ TEST_CASE("p50 is fio's within 2 %, and counts are the kernel's, on a device of 
   const auto device = lab::make<lab::NbdkitDevice>(nbdkit);
   if (!device) return;
   const lab::DeviceDir results;
-  auto record = Record::create(results.path() / "run", spec());
+  auto record = Record::create(results.path() / "run", raw_spec());
   for (const std::string rw : {"randread", "randwrite"}) {
     for (const std::string engine : {"psync", "libaio", "io_uring"}) {
       INFO(rw << " by " << engine);
@@ -311,7 +249,7 @@ TEST_CASE("errors of the drive are counted by errno, and end the run unless they
   const auto device = lab::make<lab::NbdkitDevice>(nbdkit);
   if (!device) return;
   const lab::DeviceDir results;
-  auto record = Record::create(results.path() / "run", spec());
+  auto record = Record::create(results.path() / "run", raw_spec());
   TargetOptions options;
   options.path = device->node();
   auto target = RawTarget::open(options);
@@ -327,45 +265,19 @@ TEST_CASE("errors of the drive are counted by errno, and end the run unless they
     CHECK(reads.errors_by_code.at(EIO) == reads.errors);
     CHECK(reads.count() > reads.errors);
     CHECK(counted.measured_s >= 0.2);
+    REQUIRE(counted.failure);
+    const auto warnings = record.warnings();
+    CHECK(std::any_of(warnings.begin(), warnings.end(), [](const Warning& warning) {
+      return warning.id == "errors" && warning.text.find("(EIO)") != std::string::npos &&
+             warning.text.find("offset") != std::string::npos;
+    }));
 
     workload.on_error = OnError::kStop;
-    workload.runtime_ns = 30'000 * kMs_ns;
+    workload.runtime_ns = 30'000 * kMilli_ns;
     const auto stopped = run_raw(workload, targets, record);
     REQUIRE(stopped.failure);
     CHECK(stopped.measured_s < 10);
     CHECK_THAT(describe(*stopped.failure, targets), ContainsSubstring("(EIO)"));
     CHECK_THAT(describe(*stopped.failure, targets), ContainsSubstring("offset"));
   }
-}
-
-TEST_CASE("a pause of the drive shows in the response time of every request it delayed", "[slow]") {
-  lab::NbdkitOptions nbdkit;
-  nbdkit.filters = {"pause"};
-  const auto device = lab::make<lab::NbdkitDevice>(nbdkit);
-  if (!device) return;
-  const lab::DeviceDir results;
-  auto record = Record::create(results.path() / "run", spec());
-  TargetOptions options;
-  options.path = device->node();
-  auto target = RawTarget::open(options);
-  RawTarget* const targets[] = {&target};
-  auto workload = short_workload("libaio");
-  workload.runtime_ns = 3'000 * kMs_ns;
-  auto& stream = workload.streams.front();
-  stream.arrivals = ArrivalKind::kConstant;
-  stream.rate_per_s = 200;
-  stream.depth = 4;
-  std::jthread pauser([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    device->pause();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-    device->resume();
-  });
-  const auto result = run_raw(workload, targets, record);
-  const auto& reads = result.totals.at("read");
-  // One request each 5 ms of the pause: 200 waited, evenly from 1 s down to nothing.
-  CHECK(double(reads.response.count_above(100 * kMs_ns)) == Approx(180).margin(25));
-  CHECK(double(reads.response.count_above(500 * kMs_ns)) == Approx(100).margin(25));
-  // Only the four in flight had it in their service time.
-  CHECK(reads.service.count_above(500 * kMs_ns) <= 4);
 }
