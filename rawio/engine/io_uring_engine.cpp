@@ -25,7 +25,8 @@ class IoUringEngine final : public IoEngine {
  private:
   static constexpr std::uint32_t kMaxDepth = 16384;  // one registered buffer a slot
 
-  void make_ring(const EngineSetup& setup);
+  void make_ring(const EngineSetup& setup, bool polled);
+  bool can_poll(const EngineSetup& setup);
   void register_resources(const EngineSetup& setup);
   void prepare(io_uring_sqe* entry, const IoRequest& request) noexcept;
   void prepare_transfer(io_uring_sqe* entry, const IoRequest& request) noexcept;
@@ -43,6 +44,8 @@ class IoUringEngine final : public IoEngine {
   CompletionQueue done_;  // trims
 };
 
+constexpr std::size_t kProbe_bytes = 4096;
+
 // Best first; a kernel that doesn't know a flag says EINVAL.
 constexpr unsigned kRingFlags[] = {
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
@@ -59,14 +62,37 @@ void IoUringEngine::open(const EngineSetup& setup) {
   check_depth("io_uring", setup.depth, kMaxDepth);
   files_ = setup.files;
   done_ = CompletionQueue(setup.depth);
-  make_ring(setup);
+  make_ring(setup, setup.polled);
   open_ = true;
+  if (setup.polled && !can_poll(setup)) {
+    shortfalls_.emplace_back(
+        "no polling: the drive or its driver has no queues for it (for NVMe: "
+        "load the module with poll_queues=N)");
+    ::io_uring_queue_exit(&ring_);
+    open_ = false;
+    make_ring(setup, false);
+    open_ = true;
+  }
   if (setup.registered) register_resources(setup);
 }
 
-void IoUringEngine::make_ring(const EngineSetup& setup) {
+// The kernel tells only when asked to: by one read, which is no part of any measurement.
+bool IoUringEngine::can_poll(const EngineSetup& setup) {
+  io_uring_sqe* entry = ::io_uring_get_sqe(&ring_);
+  const std::size_t part = setup.buffers.size() / setup.depth;
+  const auto length = static_cast<unsigned>(std::min<std::size_t>(part, kProbe_bytes));
+  ::io_uring_prep_read(entry, files_.front(), setup.buffers.data(), length, 0);
+  ::io_uring_submit(&ring_);
+  io_uring_cqe* answer = nullptr;
+  if (::io_uring_wait_cqe(&ring_, &answer) != 0) return false;
+  const bool polls = answer->res >= 0;
+  ::io_uring_cqe_seen(&ring_, answer);
+  return polls;
+}
+
+void IoUringEngine::make_ring(const EngineSetup& setup, bool polled) {
   const unsigned asked =
-      (setup.polled ? IORING_SETUP_IOPOLL : 0u) | (setup.kernel_thread ? IORING_SETUP_SQPOLL : 0u);
+      (polled ? IORING_SETUP_IOPOLL : 0u) | (setup.kernel_thread ? IORING_SETUP_SQPOLL : 0u);
   int error = -EINVAL;
   for (const unsigned flags : kRingFlags) {
     if (setup.kernel_thread && flags != 0) continue;  // the kernel's thread is the issuer there

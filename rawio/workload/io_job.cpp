@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "rawio/workload/cpus.h"
+
 namespace plimsoll {
 namespace {
 
@@ -43,6 +45,9 @@ IoJob::IoJob(const IoWorkload& workload, const IoStream& stream, const Piece& pi
       slots_(stream.depth),
       done_(stream.depth),
       submit_limit_(stream.submit_batch == 0 ? stream.depth : stream.submit_batch) {
+  const auto& cpus = workload.cpus;
+  cpus_ =
+      workload.pinned && !cpus.empty() ? std::vector<int>{cpus[seat.thread % cpus.size()]} : cpus;
   if (stream.verify) log_.emplace(piece, WrittenLog::unit_of(stream), seat.run_mark);
   if (stream.reads()) recorders_[0] = std::make_unique<Recorder>();
   if (stream.writes()) recorders_[1] = std::make_unique<Recorder>();
@@ -65,6 +70,8 @@ void IoJob::watch(IntervalSeries& series) {
 }
 
 void IoJob::open(const std::vector<int>& files) {
+  // First: memory comes from the node of the thread that touches it.
+  if (!cpus_.empty()) keep_thread_on(cpus_);
   const auto targets = static_cast<std::uint32_t>(files.size() / 2);
   file_ = stream_.write_sync == WriteSync::kOpened ? targets + stream_.target : stream_.target;
   buffers_ = std::make_unique<IoBuffers>(stream_.depth, stream_.largest_block_bytes(),

@@ -115,6 +115,7 @@ class IoJob {
   std::optional<WrittenLog> log_;
   std::optional<IoRequest> held_;  // drawn, and to wait for one under way to the same place
   std::uint32_t file_ = 0;
+  std::vector<int> cpus_;
   SystemClock& clock_ = SystemClock::instance();
   RequestSource source_;
   Arrivals arrivals_ = Arrivals::closed();

@@ -231,6 +231,18 @@ void check_stream(const IoStream& stream, const TargetShape& target) {
   check_verify(stream, target);
 }
 
+// What only io_uring has, and what its polling can't do.
+void check_engine_options(const IoWorkload& workload) {
+  if (!workload.polled && !workload.kernel_thread) return;
+  if (workload.engine != "io_uring") {
+    throw UsageError("--polled and --sqpoll are of io_uring: use --engine io_uring");
+  }
+  for (const auto& stream : workload.streams) {
+    if (!workload.polled || stream.flush_every() == 0) continue;
+    throw UsageError("a polled ring takes no flushes: drop --polled, or --fsync and --fdatasync");
+  }
+}
+
 }  // namespace
 
 std::uint32_t IoStream::largest_block_bytes() const {
@@ -255,6 +267,8 @@ Json to_json(const IoWorkload& workload) {
           {"registered", workload.registered},
           {"polled", workload.polled},
           {"kernel_thread", workload.kernel_thread},
+          {"cpus", workload.cpus},
+          {"pinned", workload.pinned},
           {"on_error", workload.on_error == OnError::kStop ? "stop" : "count"}};
 }
 
@@ -293,6 +307,7 @@ void check_workload(const IoWorkload& workload, const std::vector<TargetShape>& 
     check_depth(workload.engine.c_str(), stream.depth, max_depth);
   }
   check_verified_apart(workload, targets);
+  check_engine_options(workload);
 }
 
 }  // namespace plimsoll

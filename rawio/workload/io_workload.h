@@ -34,7 +34,7 @@ struct IoStream {
   double trim_percent = 0;    // 0..100; what neither reads nor trims writes
   std::vector<BlockShare> blocks = std::vector<BlockShare>(1);
   AccessPattern pattern = AccessPattern::kRandom;
-  Spread spread = {};           // of random accesses
+  Spread spread = {};      // of random accesses
   bool no_repeat = false;  // uniform: every block once, in random order, before any again
   // Strided: from start to start; at the end it goes on one block after where it began, so that all
   // blocks get their turn.
@@ -98,6 +98,10 @@ struct IoWorkload {
   bool polled = false;         // io_uring IOPOLL
   bool kernel_thread = false;  // io_uring SQPOLL
   OnError on_error = OnError::kStop;
+  // Processors that the jobs' threads stay on: job n on the n-th alone, going round; or, not
+  // pinned, each on any of them. Empty: where the kernel puts them.
+  std::vector<int> cpus = {};
+  bool pinned = false;
 
   bool changes() const;  // a stream writes or trims
 };

@@ -28,6 +28,7 @@ Piece piece_of(const IoStream& stream, std::uint32_t job, std::uint64_t target_b
 struct JobSeat {
   std::uint32_t job = 0;
   std::uint64_t stream_seed = 0;
+  std::uint32_t thread = 0;    // among all jobs of the run
   std::uint64_t run_mark = 0;  // of this run alone: data of an earlier one is not taken for its own
 };
 

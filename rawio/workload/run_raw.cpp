@@ -23,8 +23,10 @@ std::vector<std::unique_ptr<IoJob>> make_jobs(const IoWorkload& workload,
     const std::uint64_t size_bytes = targets[stream.target]->shape().size_bytes;
     const std::uint64_t stream_seed = seeds.next();
     for (std::uint32_t job = 0; job < stream.jobs; ++job) {
+      const auto thread = static_cast<std::uint32_t>(jobs.size());
       jobs.push_back(std::make_unique<IoJob>(workload, stream, piece_of(stream, job, size_bytes),
-                                             JobSeat{job, stream_seed, run_mark}, seeds.next()));
+                                             JobSeat{job, stream_seed, thread, run_mark},
+                                             seeds.next()));
     }
   }
   return jobs;
@@ -249,11 +251,19 @@ Json touched_of(const IoWorkload& workload, const JobThreads& threads) {
 Json facts_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
               const RawResult& result, const JobsTogether& together, const Json& touched) {
   Json names = Json::array();
-  for (const auto* target : targets) names.push_back(target->shape().name);
+  Json sizes = Json::array();
+  Json folders = Json::array();
+  for (const auto* target : targets) {
+    names.push_back(target->shape().name);
+    sizes.push_back(target->shape().size_bytes);
+    folders.push_back(target->in_folder());
+  }
   const auto known = [](const auto& value) { return value ? Json(*value) : Json(); };
   const bool open_loop = result.asked_rate_per_s.has_value();
   return {{"engine", workload.engine},
           {"targets", names},
+          {"target_bytes", sizes},
+          {"target_folders", folders},
           {"asked_rate", known(result.asked_rate_per_s)},
           {"achieved_rate", known(result.achieved_rate_per_s)},
           {"measured_s", result.measured_s},

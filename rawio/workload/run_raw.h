@@ -47,12 +47,13 @@ struct RawResult {
 };
 
 // One part of the record of kind "raw" and source "raw", with the facts {engine, targets,
-// asked_rate, achieved_rate, measured_s, cpu {user_s, system_s}, lateness_p99_ns, lateness_max_ns,
-// backlog, touched [the share of each stream's span that was reached, warm-up included], verified
-// {blocks, bytes, corrupt, first}, failure}. Blocks that verification finds corrupt make the
-// record's verdict "fail". Returns when the last job has drained. The calling thread ticks the
-// intervals and alone writes to the record, which it doesn't finish. An I/O error is a result, not
-// an exception; throws UsageError as check_workload, and what IoEngine::open and Record throw.
+// target_bytes, target_folders [a file was made in it], asked_rate, achieved_rate, measured_s, cpu
+// {user_s, system_s}, lateness_p99_ns, lateness_max_ns, backlog, touched [the share of each
+// stream's span that was reached, warm-up included], verified {blocks, bytes, corrupt, first},
+// failure}. Blocks that verification finds corrupt make the record's verdict "fail". Returns when
+// the last job has drained. The calling thread ticks the intervals and alone writes to the record,
+// which it doesn't finish. An I/O error is a result, not an exception; throws UsageError as
+// check_workload, and what IoEngine::open and Record throw.
 RawResult run_raw(const IoWorkload& workload, std::span<RawTarget* const> targets, Record& record,
                   const RunHooks& hooks = {});
 

@@ -53,6 +53,7 @@ class RawTarget {
 
   const TargetShape& shape() const { return shape_; }
   TargetKind kind() const { return kind_; }
+  bool in_folder() const { return kind_ == TargetKind::kMadeFile && dir_ == options_.path; }
   bool direct() const { return direct_; }
   int fd() const { return fd_; }
   // The same opened with O_DSYNC; at the first call. Throws BrokenError.

@@ -40,7 +40,7 @@ struct Written {
     const auto& stream = workload.streams.front();
     std::vector<std::unique_ptr<IoJob>> jobs;
     jobs.push_back(std::make_unique<IoJob>(workload, stream, piece_of(stream, 0, kFile_bytes),
-                                           JobSeat{0, 1, 99}, 1));
+                                           JobSeat{0, 1, 0, 99}, 1));
     threads = std::make_unique<JobThreads>(std::move(jobs), std::vector<int>{file.fd()});
     threads->open();
     const std::int64_t now_ns = SystemClock::instance().now_ns();
