@@ -68,6 +68,7 @@ void setup_devices(CLI::App& app, CommandContext& context);
 void setup_raw(CLI::App& app, CommandContext& context);
 void setup_commit(CLI::App& app, CommandContext& context);
 void setup_oltp(CLI::App& app, CommandContext& context);
+void setup_export(CLI::App& app, CommandContext& context);
 void setup_report(CLI::App& app, CommandContext& context);
 void setup_show(CLI::App& app, CommandContext& context);
 

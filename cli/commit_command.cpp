@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/conclusion.h"
+#include "cli/drive_health.h"
 #include "cli/observation.h"
 #include "cli/raw_targets.h"
 #include "rawio/suites/commit.h"
@@ -93,6 +94,7 @@ void measure_commits(const CommitPlan& plan, RawTargets& targets, Record& record
                      const CommitOptions& options, std::stop_token stop) {
   const ProgressSink progress = make_progress(options.common);
   targets.fill(options.common.seed, stop, progress);
+  const DriveHealthWatch health(record, targets.stack());
   Observation observation(record, targets.stack());
   std::optional<std::int64_t> median_ns;
   for (const auto& cell : plan.cells) {

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "rawio/engine/io_engine.h"
+#include "rawio/workload/cpus.h"
 #include "rawio/workload/presets.h"
 #include "results/base/units.h"
 
 namespace plimsoll::cli {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kFileSize_bytes = 1ull << 30;
@@ -160,11 +164,57 @@ IoWorkload make_raw_workload(const RawOptions& options, const std::vector<Target
   workload.warm_up_ns = options.warm_up_ns;
   workload.interval_ns = options.interval_ns;
   workload.seed = options.common.seed;
+  workload.registered = !options.unregistered;
+  workload.polled = options.polled;
+  workload.kernel_thread = options.kernel_thread;
   workload.on_error = options.on_error == "count" ? OnError::kCount : OnError::kStop;
   return workload;
 }
 
+FioJobs read_job_file(const RawOptions& options) {
+  std::ifstream file(options.job_file);
+  if (!file) throw UsageError("--job: can't read " + options.job_file);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string target = options.targets.empty() ? std::string() : options.targets.front();
+  if (options.targets.size() > 1) throw UsageError("--job: one TARGET, for jobs that name no file");
+  auto jobs =
+      parse_fio_jobs(text, fs::path(options.job_file).filename(), target, options.common.seed);
+  for (const auto& one : jobs.targets) {
+    if (one.path.empty()) {
+      throw UsageError(options.job_file + ": a job names no file: give a TARGET, or filename=");
+    }
+  }
+  for (auto& group : jobs.groups) group.interval_ns = options.interval_ns;
+  return jobs;
+}
+
+void place_threads(IoWorkload& workload, const RawOptions& options, const DeviceStack& stack) {
+  if (!options.cpus.empty()) {
+    workload.cpus = parse_cpu_list(options.cpus);
+    workload.pinned = true;
+  } else if (options.numa == "auto" && !stack.drives().empty()) {
+    workload.cpus = cpus_of_node(stack.drives().front()->numa_node.value_or(-1));
+  }
+}
+
 namespace {
+
+void add_thread_options(CLI::App& command, RawOptions& options) {
+  command
+      .add_option("--cpus,--cpus_allowed", options.cpus,
+                  "Processors for the jobs' threads, one each, going round: 0,2-5")
+      ->type_name("LIST");
+  command
+      .add_option("--numa", options.numa,
+                  "auto: threads and memory on the drive's NUMA node, where there are several")
+      ->check(CLI::IsMember({"auto", "off"}));
+  command.add_flag("--no-registered", options.unregistered,
+                   "io_uring: without registered buffers and files");
+  command.add_flag("--polled,--hipri", options.polled,
+                   "io_uring: poll for completions, where the drive can");
+  command.add_flag("--sqpoll,--sqthread_poll", options.kernel_thread,
+                   "io_uring: a thread of the kernel submits");
+}
 
 void add_load_options(CLI::App& command, RawOptions& options) {
   command.add_option("--rw", options.rw, "What to do")->check(CLI::IsMember(mode_names()));
@@ -233,11 +283,23 @@ void add_preset_option(CLI::App& command, RawOptions& options) {
   CLI::Option* preset = command.add_option("--preset", options.preset, preset_names())
                             ->type_name("NAME")
                             ->check(CLI::IsMember(names).description(""));
+  CLI::Option* job =
+      command
+          .add_option("--job", options.job_file,
+                      "Run a fio job file; of jobs that name no file on TARGET. An option that "
+                      "isn't honoured is an error")
+          ->type_name("FILE.fio")
+          ->excludes(preset);
+  for (const char* other : {"--runtime", "--bytes", "--warmup", "--size", "--offset", "--engine",
+                            "--compress", "--dedupe", "--on-error", "--polled", "--sqpoll"}) {
+    job->excludes(command.get_option(other));
+  }
   for (const char* other :
        {"--rw", "--rwmixread", "--rwmixtrim", "--bs", "--bssplit", "--depth", "--jobs", "--fsync",
         "--fdatasync", "--sync", "--rate", "--arrivals", "--distribution", "--no-repeat",
         "--stride", "--thinktime", "--verify"}) {
     preset->excludes(command.get_option(other));
+    job->excludes(command.get_option(other));
   }
 }
 
@@ -262,6 +324,7 @@ void add_raw_options(CLI::App& command, RawOptions& options) {
   add_load_options(command, options);
   add_pattern_options(command, options);
   add_span_options(command, options);
+  add_thread_options(command, options);
   add_preset_option(command, options);
   add_consent_options(command, options.consent);
   add_common_options(command, options.common);

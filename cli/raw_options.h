@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/raw_targets.h"
 #include "rawio/engine/io_engine.h"
+#include "rawio/workload/fio_job.h"
 #include "rawio/workload/io_workload.h"
 
 namespace plimsoll::cli {
@@ -16,6 +17,7 @@ struct RawOptions {
   CommonOptions common;
   std::vector<std::string> targets;
   std::string preset;
+  std::string job_file;
   std::string sync = "none";
   std::string rw = "randread";
   double read_percent = 70;
@@ -46,6 +48,11 @@ struct RawOptions {
   std::uint32_t reap_batch = 1;
   std::string on_error = "stop";
   bool verify = false;
+  std::string cpus;
+  std::string numa = "auto";
+  bool unregistered = false;
+  bool polled = false;
+  bool kernel_thread = false;
   TargetConsent consent;
 };
 
@@ -55,5 +62,12 @@ void add_raw_options(CLI::App& command, RawOptions& options);
 std::vector<PlannedTarget> plan_targets(const RawOptions& options);
 // On the opened targets: the same streams on each, which share a rate. Throws UsageError.
 IoWorkload make_raw_workload(const RawOptions& options, const std::vector<TargetShape>& targets);
+
+// With --job: what the file asks for. Throws UsageError.
+FioJobs read_job_file(const RawOptions& options);
+
+// Where the threads stay: as asked by --cpus, else on the NUMA node of the drive where there are
+// several nodes.
+void place_threads(IoWorkload& workload, const RawOptions& options, const DeviceStack& stack);
 
 }  // namespace plimsoll::cli

@@ -26,6 +26,20 @@ namespace {
 constexpr std::uint64_t kNvmeDataUnit_bytes = 512'000;
 constexpr int kZeroCelsius_k = 273;
 
+// Page C0h belongs to the vendors; the OCP's has its identifier at the end, last byte first.
+[[maybe_unused]] constexpr int kOcpHealthPage = 0xc0;
+constexpr std::array<std::uint8_t, 16> kOcpHealthGuid = {
+    0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf};
+
+// ATA attributes of vendors that count what went to the flash, by smartctl's names.
+struct FlashAttribute {
+  std::string_view name;
+  std::uint64_t unit_bytes;
+};
+constexpr FlashAttribute kFlashAttributes[] = {{"NAND_Writes_1GiB", 1ull << 30},
+                                               {"NAND_Writes_32MiB", 32ull << 20},
+                                               {"Flash_Writes_GiB", 1ull << 30}};
+
 DriveHealth unknown(std::string why) {
   DriveHealth health;
   health.unknown_why = std::move(why);
@@ -48,8 +62,16 @@ DriveHealth read_nvme(const BlockDevice& drive) {
   const int status =
       nvme_get_log_smart(fd, NVME_NSID_ALL, true, reinterpret_cast<nvme_smart_log*>(log.data()));
   const int error = errno;
+  if (status == 0) {
+    DriveHealth health = parse_nvme_smart(log);
+    const auto page = static_cast<nvme_cmd_get_log_lid>(kOcpHealthPage);
+    if (nvme_get_log_simple(fd, page, log.size(), log.data()) == 0) {
+      health.media_written_bytes = parse_ocp_media_written(log);
+    }
+    close(fd);
+    return health;
+  }
   close(fd);
-  if (status == 0) return parse_nvme_smart(log);
   const bool rights = status < 0 && (error == EACCES || error == EPERM);
   return unknown(status > 0 ? std::string("the drive refuses its health log")
                             : std::string(std::strerror(error)) + (rights ? "; run as root" : ""));
@@ -95,6 +117,19 @@ std::optional<std::uint64_t> ata_statistic(const Json& json, std::string_view na
   return {};
 }
 
+std::optional<std::uint64_t> ata_flash_written(const Json& json) {
+  const Json::json_pointer table("/ata_smart_attributes/table");
+  if (!json.contains(table) || !json.at(table).is_array()) return {};
+  for (const auto& row : json.at(table)) {
+    for (const auto& known : kFlashAttributes) {
+      if (row.value("name", "") != known.name) continue;
+      const auto raw = number_at(row, "/raw/value");
+      if (raw) return *raw * known.unit_bytes;
+    }
+  }
+  return {};
+}
+
 std::optional<int> as_int(std::optional<std::uint64_t> value) {
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
@@ -126,10 +161,18 @@ DriveHealth from_smartctl(const Json& json) {
   if (const auto sectors = ata_statistic(json, "Logical Sectors Read")) {
     health.read_bytes = *sectors * sector_bytes;
   }
+  health.media_written_bytes = ata_flash_written(json);
   return health;
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_ocp_media_written(std::span<const std::byte, 512> log) {
+  for (std::size_t i = 0; i < kOcpHealthGuid.size(); ++i) {
+    if (std::to_integer<std::uint8_t>(log[496 + i]) != kOcpHealthGuid[i]) return {};
+  }
+  return little_endian(log.subspan(0, 8));
+}
 
 DriveHealth parse_nvme_smart(std::span<const std::byte, 512> log) {
   const auto field = [&](std::size_t at, std::size_t bytes) {
@@ -182,6 +225,7 @@ Json to_json(const DriveHealth& health) {
           {"temperature_c", or_null(health.temperature_c)},
           {"read_bytes", or_null(health.read_bytes)},
           {"written_bytes", or_null(health.written_bytes)},
+          {"media_written_bytes", or_null(health.media_written_bytes)},
           {"media_errors", or_null(health.media_errors)},
           {"power_on_hours", or_null(health.power_on_hours)},
           {"unsafe_shutdowns", or_null(health.unsafe_shutdowns)},

@@ -23,6 +23,7 @@ struct DriveHealth {
   std::optional<int> temperature_c;
   std::optional<std::uint64_t> read_bytes;  // by the host
   std::optional<std::uint64_t> written_bytes;
+  std::optional<std::uint64_t> media_written_bytes;  // by the drive itself: with its own rewriting
   std::optional<std::uint64_t> media_errors;
   std::optional<std::uint64_t> power_on_hours;
   std::optional<std::uint64_t> unsafe_shutdowns;
@@ -37,6 +38,10 @@ DriveHealth read_health(const BlockDevice& drive);
 
 // The 512 bytes of NVMe's SMART / health information log (page 02h; NVMe base specification).
 DriveHealth parse_nvme_smart(std::span<const std::byte, 512> log);
+
+// Bytes written to the medium out of the SMART / health extended log of the OCP's specification for
+// data-centre NVMe drives (page C0h); empty for a drive whose page C0h is something else.
+std::optional<std::uint64_t> parse_ocp_media_written(std::span<const std::byte, 512> log);
 
 // What `smartctl --json=c -x` printed. Without what is needed: unknown, with smartctl's own words.
 DriveHealth parse_smartctl(std::string_view json);

@@ -303,7 +303,19 @@ std::string drive_line(const Json& run) {
 
 // --- one function a command
 
+// Of a fio job of several groups: all that was measured, one part after the other.
+std::string raw_parts_text(const Json& run, const TextStyle& style) {
+  std::vector<std::string> results;
+  for (const auto& part : run["parts"]) {
+    results.push_back(short_name(part) + ": " + raw_sentence(part));
+  }
+  auto text = answer_lines(run, results, style) + '\n' + raw_list_table(run["parts"], style);
+  for (const auto& part : run["parts"]) text += device_line(part);
+  return text;
+}
+
 std::string raw_text(const Json& run, const TextStyle& style) {
+  if (run.contains("parts")) return raw_parts_text(run, style);
   return answer_lines(run, {raw_sentence(run)}, style) + '\n' + raw_table(run, style) + '\n' +
          device_line(run);
 }

@@ -49,6 +49,10 @@ TEST_CASE("raw prints one JSON object, alone on standard output") {
   CHECK(operations.at("flush").at("count").get<int>() > 0);
   CHECK(operations.at("read").at("service_ns").at("p99").get<double>() > 0);
   CHECK(json.at("asked_rate").is_null());
+  const auto& health = json.at("environment").at("health");
+  REQUIRE(health.size() == 1);  // of the drive beneath the folder
+  CHECK(health.at(0).contains("before"));
+  CHECK(health.at(0).at("change").contains("host_written_bytes"));
   CHECK(folders.drive_is_empty());
 }
 
@@ -77,6 +81,8 @@ TEST_CASE("raw refuses bad input in one line, with its exit code") {
   check_refused(raw({dir, "--verify", "--size", "4m"}), 2, "--rw write");
   check_refused(raw({dir, "--distribution", "zipf:x"}), 2, "zipf:1.1");
   check_refused(raw({dir, "--stride", "8k"}), 2, "--rw read");
+  check_refused(raw({dir, "--cpus", "0-", "--size", "4m"}), 2, "0,2-5");
+  check_refused(raw({dir, "--sqpoll", "--engine", "libaio", "--size", "4m"}), 2, "io_uring");
   check_refused(raw({"/nowhere/at/all"}), 2, "/nowhere/at/all");
   check_refused(raw({dir, "--size", "1024t"}), 4, "--size");
   check_refused(raw({"/dev/shm"}), 3, "--accept no-direct-io");
@@ -149,6 +155,63 @@ TEST_CASE("a rate over several targets is shared by them") {
   const auto json = nlohmann::json::parse(result.out);
   CHECK(json.at("asked_rate") == 400);
   CHECK(json.at("operations").at("read").at("count").get<double>() == Approx(200).margin(4));
+}
+
+TEST_CASE("raw runs a fio job, group after group, and what it wrote can be exported", "[slow]") {
+  const Folders folders;
+  const auto job = (folders.results.path() / "job.fio").string();
+  std::ofstream(job) << "[global]\nsize=4m\nruntime=300ms\ntime_based\nioengine=libaio\n"
+                        "[first]\nrw=randrw\niodepth=8\nnumjobs=2\n"
+                        "[second]\nstonewall\nrw=write\nbs=64k\nfdatasync=4\n";
+  const auto result =
+      raw({folders.drive.path(), "--job", job, "--json", "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto parts = nlohmann::json::parse(result.out).at("parts");
+  REQUIRE(parts.size() == 2);
+  CHECK(parts.at(0).at("operations").at("read").at("count").get<int>() > 0);
+  CHECK(parts.at(1).at("operations").at("flush").at("count").get<int>() > 0);
+  CHECK(folders.drive_is_empty());
+  const auto shown = lab::run_process({PLIMSOLL_BINARY, "show", folders.out()});
+  CHECK_THAT(shown.out, ContainsSubstring("second"));
+
+  std::ofstream(job) << "[a]\nsize=4m\nrw=read\nverify=crc32c\n";
+  check_refused(raw({folders.drive.path(), "--job", job}), 2, "job.fio:4: the option verify");
+  check_refused(raw({"--job", job + "x"}), 2, "can't read");
+  check_refused(raw({folders.drive.path(), "--job", job, "--bs", "8k"}), 2, "--job");
+  check_refused(raw({}), 2, "TARGET");
+}
+
+TEST_CASE("raw's JSON stays one object when the drive fails, and the errors are in it", "[slow]") {
+  lab::NbdkitOptions options;
+  options.filters = {"error"};
+  options.parameters = {"error-pread-rate=10%"};
+  const auto device = lab::make<lab::NbdkitDevice>(options);
+  if (!device) return;
+  const Folders folders;
+  const auto counted = raw({device->node(), "--time", "300ms", "--depth", "4", "--on-error",
+                            "count", "--json", "--out", folders.out()});
+  CHECK(counted.exit_code == 0);
+  const auto json = nlohmann::json::parse(counted.out);
+  CHECK(json.at("operations").at("read").at("errors").get<int>() > 0);
+  CHECK(json.at("verdict") == "invalid");
+  const auto stopped = raw({device->node(), "--time", "30s", "--depth", "4", "--json", "--quiet",
+                            "--out", (folders.results.path() / "stopped").string()});
+  CHECK(stopped.exit_code == 4);
+  CHECK_NOTHROW(nlohmann::json::parse(stopped.out));
+  CHECK_THAT(stopped.err, ContainsSubstring("(EIO)"));
+  CHECK_THAT(stopped.err, ContainsSubstring("offset"));
+}
+
+TEST_CASE("raw works on a drive of 4096-byte sectors, and refuses smaller blocks there") {
+  const auto loop = lab::make<lab::LoopDevice>(lab::LoopOptions{.sector_bytes = 4096});
+  if (!loop) return;
+  const Folders folders;
+  const auto result = raw({loop->node(), "--rw", "randrw", "--erase", "--bytes", "1m", "--verify",
+                           "--quiet", "--out", folders.out()});
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  check_refused(raw({loop->node(), "--bs", "512"}), 2, "4096-byte sectors");
 }
 
 TEST_CASE("raw doesn't write its record over another") {

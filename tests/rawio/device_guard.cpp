@@ -255,6 +255,24 @@ TEST_CASE("a read-only device is refused") {
   CHECK(says(refusal(loop->node(), named(loop->name())), "is read-only"));
 }
 
+TEST_CASE("a device that a user may not look into is not his to erase") {
+  auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool dropped = ::setgid(65534) == 0 && ::setuid(65534) == 0;
+    const auto refusals = find_refusals(identify(loop->node()), "");
+    const bool unseen = std::any_of(refusals.begin(), refusals.end(), [](const Refusal& one) {
+      return one.reason == RefusalReason::kUnseen && !one.waivable() &&
+             says(one.text, "run as root");
+    });
+    ::_exit(dropped && unseen ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("the drive under / is refused even when named") {
   const auto stack = identify("/");
   if (stack.levels.empty()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <iostream>
 
+#include "rawio/device/health_change.h"
 #include "rawio/device/inventory.h"
 #include "tests/catch.h"
 #include "tests/lab/block_devices.h"
@@ -77,6 +78,46 @@ TEST_CASE("smartctl's JSON gives what the drive told, and null for the rest") {
   CHECK(health.used_pct == 3);
   CHECK_FALSE(health.read_bytes.has_value());
   CHECK(to_json(health)["media_errors"].is_null());
+}
+
+TEST_CASE("what the drive itself wrote is known from the OCP's log and from vendors' attributes") {
+  SmartLog log{};
+  put(log, 0, 8, 123'456'789);
+  CHECK_FALSE(parse_ocp_media_written(log).has_value());  // another vendor's page C0h
+  const std::uint8_t guid[] = {0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4,
+                               0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf};
+  for (std::size_t i = 0; i < 16; ++i) put(log, 496 + i, 1, guid[i]);
+  CHECK(parse_ocp_media_written(log) == 123'456'789u);
+  const auto health = parse_smartctl(R"({
+    "smart_status": {"passed": true},
+    "ata_smart_attributes": {"table": [
+      {"id": 5, "name": "Reallocated_Sector_Ct", "raw": {"value": 0}},
+      {"id": 249, "name": "NAND_Writes_1GiB", "raw": {"value": 3}}]}})");
+  CHECK(health.media_written_bytes == 3ull << 30);
+}
+
+TEST_CASE("a run's change of health is after minus before, where both are told") {
+  DriveHealth before;
+  DriveHealth after;
+  before.source = after.source = "NVMe SMART log";
+  before.written_bytes = 1ull << 40;
+  after.written_bytes = (1ull << 40) + (4ull << 30);
+  before.media_written_bytes = 0;
+  after.media_written_bytes = 6ull << 30;
+  before.media_errors = 2;
+  after.media_errors = 5;
+  before.read_bytes = 100;
+  after.read_bytes = 50;  // another drive in its place
+  const auto change = health_change(before, after);
+  CHECK(change.host_written_bytes == 4ull << 30);
+  CHECK(change.media_written_bytes == 6ull << 30);
+  CHECK(*change.write_amplification == Approx(1.5));
+  CHECK_FALSE(change.host_read_bytes.has_value());
+  CHECK(concerns(change) == "new media errors: 3");
+  after.written_bytes = (1ull << 40) + 4096;
+  CHECK_FALSE(health_change(before, after).write_amplification.has_value());
+  CHECK(to_json(health_change(before, {}))["host_written_bytes"].is_null());
+  CHECK(concerns(health_change(before, before)).empty());
 }
 
 TEST_CASE("smartctl's refusal is given in its own words") {
