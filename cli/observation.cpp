@@ -5,22 +5,26 @@
 namespace plimsoll::cli {
 
 Observation::Observation(Record& record, const DeviceStack& stack)
-    : record_(record), stack_(stack), observer_(make_observer("stat")) {}
+    : record_(record), stack_(stack) {}
 
 void Observation::begin(std::int64_t now_ns) {
   system_.start(now_ns);
-  if (!observer_) return;
+  if (refused_) return;
   try {
-    observer_->start(stack_, now_ns);
-    record_.set_environment("observer", observer_->describe());
+    if (started_.observer) {
+      started_.observer->start(stack_, now_ns);
+    } else {
+      started_ = start_best_observer(stack_, now_ns);
+      record_.set_environment("observer", describe(started_));
+    }
   } catch (const RefusedError& error) {
     record_.warn({"observer-missing", error.what()});
-    observer_.reset();
+    refused_ = true;
   }
 }
 
 void Observation::tick(const Part& part, std::int64_t now_ns, bool measured) {
-  if (observer_) write_sample(record_, part, measured, observer_->sample(now_ns));
+  if (!refused_) write_sample(record_, part, measured, started_.observer->sample(now_ns));
   write_sample(record_, part, measured, system_.sample(now_ns));
 }
 

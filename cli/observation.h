@@ -27,7 +27,8 @@ class Observation {
 
   Record& record_;
   const DeviceStack& stack_;
-  std::unique_ptr<Observer> observer_;  // none: it couldn't be had
+  StartedObserver started_;  // without an observer until the first part, or when none can be had
+  bool refused_ = false;
   SystemSampler system_;
 };
 

@@ -48,15 +48,38 @@ class Observer {
   virtual Json describe() const = 0;
 };
 
-// One row an observer.
+// One row an observer, the best first.
 struct ObserverKind {
   std::string_view name;
   std::string_view description;
+  std::string_view unseen;  // what it cannot see
   std::unique_ptr<Observer> (*make)(const SystemRoots& roots);
+  // Empty when this machine and user can have it; otherwise why not, and what mends it.
+  std::string (*obstacle)();
 };
 
 const std::vector<ObserverKind>& observer_kinds();
 // Throws UsageError naming those there are.
 std::unique_ptr<Observer> make_observer(std::string_view name, const SystemRoots& roots = {});
+
+// A better observer that couldn't be had.
+struct MissedObserver {
+  std::string name;
+  std::string why;
+};
+
+struct StartedObserver {
+  std::string name;
+  std::unique_ptr<Observer> observer;
+  std::vector<MissedObserver> missed;
+};
+
+// The best observer that this machine and user can have, started. Throws RefusedError when none
+// can be had, saying why of each.
+StartedObserver start_best_observer(const DeviceStack& stack, std::int64_t now_ns,
+                                    const SystemRoots& roots = {});
+
+// describe() with the observer's name and those missed: for Record::set_environment("observer", …).
+Json describe(const StartedObserver& started);
 
 }  // namespace plimsoll
