@@ -65,8 +65,10 @@ const std::vector<CommandRow>& command_rows();
 // Each in the file of its name, e.g. raw_command.cpp.
 void setup_qualify(CLI::App& app, CommandContext& context);
 void setup_devices(CLI::App& app, CommandContext& context);
+void setup_doctor(CLI::App& app, CommandContext& context);
 void setup_raw(CLI::App& app, CommandContext& context);
 void setup_commit(CLI::App& app, CommandContext& context);
+void setup_observe(CLI::App& app, CommandContext& context);
 void setup_oltp(CLI::App& app, CommandContext& context);
 void setup_export(CLI::App& app, CommandContext& context);
 void setup_report(CLI::App& app, CommandContext& context);

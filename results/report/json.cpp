@@ -154,14 +154,43 @@ Json load_json(const Record&, const Part& part, const Json&) {
           {"seconds", fact(part, "seconds")}};
 }
 
+Json observed_operation(const IntervalRow& row) {
+  const double seconds = seconds_of(row);
+  Json object{{"count", row.count},
+              {"bytes", row.bytes},
+              {"iops", rate(static_cast<double>(row.count), seconds)},
+              {"bytes_per_s", rate(static_cast<double>(row.bytes), seconds)},
+              {"errors", row.errors},
+              {"mean_ns", mean_ns(row)},
+              {"d2c_ns", latency_json(row, "d2c")},
+              {"q2c_ns", latency_json(row, "q2c")}};
+  if (row.operation == "flush") object["flush_wait_ns"] = latency_json(row, "flush_wait");
+  return object;
+}
+
+Json observe_json(const Record& record, const Part& part, const Json&) {
+  Json devices = Json::array();
+  for (const auto& source : record.sources(part)) {
+    if (!source.starts_with("device:")) continue;
+    Json operations = Json::object();
+    for (const auto& operation : record.operations(part, source)) {
+      operations[operation] = observed_operation(record.total(part, source, operation));
+    }
+    devices.push_back({{"name", source.substr(source.find(':') + 1)}, {"operations", operations}});
+  }
+  return {{"devices", devices}};
+}
+
 struct PartKind {
   const char* kind;
   const char* command;  // whose object has this part's keys at its top
   Json (*render)(const Record&, const Part&, const Json& environment);
 };
 
-constexpr PartKind kPartKinds[] = {
-    {"raw", "raw", raw_json}, {"oltp", "oltp run", oltp_json}, {"load", "oltp load", load_json}};
+constexpr PartKind kPartKinds[] = {{"raw", "raw", raw_json},
+                                   {"oltp", "oltp run", oltp_json},
+                                   {"load", "oltp load", load_json},
+                                   {"observe", "observe", observe_json}};
 
 const PartKind* kind_of(const Part& part) {
   const auto* found = std::find_if(std::begin(kPartKinds), std::end(kPartKinds),
@@ -169,10 +198,10 @@ const PartKind* kind_of(const Part& part) {
   return found == std::end(kPartKinds) ? nullptr : found;
 }
 
-// The span of what the load did while measured; empty when nothing was.
+// The span of what the load did while measured, or the devices without one; empty when nothing was.
 Json measured_s(const Record& record, const Part& part) {
   for (const auto& source : record.sources(part)) {
-    if (source != part.kind) continue;
+    if (source != part.kind && part.kind != "observe") continue;
     const double seconds = seconds_of(record.total(part, source, ""));
     return seconds > 0 ? Json(seconds) : Json();
   }

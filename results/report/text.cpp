@@ -59,10 +59,23 @@ std::string load_sentence(const Json& part) {
                      duration_cell(part["seconds"].get<double>() * 1e9));
 }
 
+std::string observe_sentence(const Json& part) {
+  std::vector<std::string> said;
+  for (const auto& device : part["devices"]) {
+    for (const auto& [name, operation] : device["operations"].items()) {
+      if (operation["count"] == 0) continue;
+      said.push_back(fmt::format("{} {} {} a second", text_of(device, "name"), name,
+                                 count_cell(operation["iops"])));
+    }
+  }
+  return said.empty() ? "the device did nothing" : fmt::format("{}", fmt::join(said, "; "));
+}
+
 std::string part_sentence(const Json& part) {
   const auto kind = text_of(part, "kind");
   if (kind == "raw") return raw_sentence(part);
   if (kind == "oltp") return oltp_sentence(part);
+  if (kind == "observe") return observe_sentence(part);
   return kind == "load" ? load_sentence(part) : kind;
 }
 
@@ -82,6 +95,28 @@ std::string raw_table(const Json& part, const TextStyle& style) {
                                      name == "flush" ? "-" : mib_cell(operation["bytes_per_s"])};
       add_latency_cells(cells, operation[measure + "_ns"]);
       table.add(std::move(cells));
+    }
+  }
+  return table.str(style);
+}
+
+// Driver time, or for devices without requests the time since they were queued.
+std::string observe_table(const Json& part, const TextStyle& style) {
+  TextTable table({"Device", "IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", "max"});
+  for (const auto& device : part["devices"]) {
+    for (const auto& [name, operation] : device["operations"].items()) {
+      const auto label = text_of(device, "name") + " " + name;
+      for (const std::string measure : {"d2c", "q2c", "flush_wait"}) {
+        const auto latency = get(operation, measure + "_ns");
+        if (latency.is_null()) continue;
+        std::vector<std::string> cells{label + ", " + measure, count_cell(operation["iops"]),
+                                       name == "flush" ? "-" : mib_cell(operation["bytes_per_s"])};
+        add_latency_cells(cells, latency);
+        table.add(std::move(cells));
+      }
+      if (!get(operation, "d2c_ns").is_null() || !get(operation, "q2c_ns").is_null()) continue;
+      table.add({label, count_cell(operation["iops"]), mib_cell(operation["bytes_per_s"]),
+                 duration_cell(operation["mean_ns"]), "-", "-", "-", "-"});
     }
   }
   return table.str(style);
@@ -330,6 +365,11 @@ std::string load_text(const Json& run, const TextStyle& style) {
   return answer_lines(run, {load_sentence(run)}, style) + device_line(run);
 }
 
+std::string observe_text(const Json& run, const TextStyle& style) {
+  return answer_lines(run, {observe_sentence(run)}, style) + drive_line(run) + '\n' +
+         observe_table(run, style);
+}
+
 std::string qualify_text(const Json& run, const TextStyle& style) {
   std::vector<std::string> results;
   for (const auto& part : run["oltp"]) results.push_back(oltp_sentence(part));
@@ -360,6 +400,7 @@ constexpr std::pair<const char*, CommandText> kCommandTexts[] = {{"raw", raw_tex
                                                                  {"oltp run", oltp_text},
                                                                  {"oltp load", load_text},
                                                                  {"commit", commit_text},
+                                                                 {"observe", observe_text},
                                                                  {"qualify", qualify_text}};
 
 bool has_its_part(const Json& run) {
