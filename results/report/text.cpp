@@ -8,6 +8,7 @@
 #include "results/report/shell_words.h"
 #include "results/report/text_commit.h"
 #include "results/report/text_layout.h"
+#include "results/report/text_observe.h"
 
 // The text is a view of the JSON object, so that both always say the same.
 namespace plimsoll {
@@ -15,15 +16,6 @@ namespace plimsoll {
 namespace {
 
 constexpr std::size_t kMostRelations = 5;
-
-std::string text_of(const Json& object, const std::string& key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-Json get(const Json& object, const std::string& key) {
-  return object.is_object() && object.contains(key) ? object[key] : Json();
-}
 
 std::string labelled_inked(const std::string& label, const std::string& text, Ink ink,
                            const TextStyle& style) {
@@ -59,18 +51,6 @@ std::string load_sentence(const Json& part) {
                      duration_cell(part["seconds"].get<double>() * 1e9));
 }
 
-std::string observe_sentence(const Json& part) {
-  std::vector<std::string> said;
-  for (const auto& device : part["devices"]) {
-    for (const auto& [name, operation] : device["operations"].items()) {
-      if (operation["count"] == 0) continue;
-      said.push_back(fmt::format("{} {} {} a second", text_of(device, "name"), name,
-                                 count_cell(operation["iops"])));
-    }
-  }
-  return said.empty() ? "the device did nothing" : fmt::format("{}", fmt::join(said, "; "));
-}
-
 std::string part_sentence(const Json& part) {
   const auto kind = text_of(part, "kind");
   if (kind == "raw") return raw_sentence(part);
@@ -81,12 +61,6 @@ std::string part_sentence(const Json& part) {
 
 // --- tables
 
-void add_latency_cells(std::vector<std::string>& cells, const Json& latency) {
-  for (const auto* key : {"mean", "p50", "p99", "p999", "max"}) {
-    cells.push_back(duration_cell(get(latency, key)));
-  }
-}
-
 std::string raw_table(const Json& part, const TextStyle& style) {
   TextTable table({"Operation", "IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", "max"});
   for (const auto& [name, operation] : part["operations"].items()) {
@@ -95,28 +69,6 @@ std::string raw_table(const Json& part, const TextStyle& style) {
                                      name == "flush" ? "-" : mib_cell(operation["bytes_per_s"])};
       add_latency_cells(cells, operation[measure + "_ns"]);
       table.add(std::move(cells));
-    }
-  }
-  return table.str(style);
-}
-
-// Driver time, or for devices without requests the time since they were queued.
-std::string observe_table(const Json& part, const TextStyle& style) {
-  TextTable table({"Device", "IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", "max"});
-  for (const auto& device : part["devices"]) {
-    for (const auto& [name, operation] : device["operations"].items()) {
-      const auto label = text_of(device, "name") + " " + name;
-      for (const std::string measure : {"d2c", "q2c", "flush_wait"}) {
-        const auto latency = get(operation, measure + "_ns");
-        if (latency.is_null()) continue;
-        std::vector<std::string> cells{label + ", " + measure, count_cell(operation["iops"]),
-                                       name == "flush" ? "-" : mib_cell(operation["bytes_per_s"])};
-        add_latency_cells(cells, latency);
-        table.add(std::move(cells));
-      }
-      if (!get(operation, "d2c_ns").is_null() || !get(operation, "q2c_ns").is_null()) continue;
-      table.add({label, count_cell(operation["iops"]), mib_cell(operation["bytes_per_s"]),
-                 duration_cell(operation["mean_ns"]), "-", "-", "-", "-"});
     }
   }
   return table.str(style);
@@ -396,12 +348,9 @@ std::string parts_text(const Json& run, const TextStyle& style) {
 }
 
 using CommandText = std::string (*)(const Json& run, const TextStyle& style);
-constexpr std::pair<const char*, CommandText> kCommandTexts[] = {{"raw", raw_text},
-                                                                 {"oltp run", oltp_text},
-                                                                 {"oltp load", load_text},
-                                                                 {"commit", commit_text},
-                                                                 {"observe", observe_text},
-                                                                 {"qualify", qualify_text}};
+constexpr std::pair<const char*, CommandText> kCommandTexts[] = {
+    {"raw", raw_text},       {"oltp run", oltp_text},   {"oltp load", load_text},
+    {"commit", commit_text}, {"observe", observe_text}, {"qualify", qualify_text}};
 
 bool has_its_part(const Json& run) {
   const auto command = text_of(run, "command");

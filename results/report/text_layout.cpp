@@ -96,4 +96,19 @@ std::string mib_cell(const Json& bytes_per_s) {
   return bytes_per_s.is_number() ? format_count(bytes_per_s.get<double>() / (1 << 20)) : "-";
 }
 
+std::string text_of(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Json get(const Json& object, const std::string& key) {
+  return object.is_object() && object.contains(key) ? object[key] : Json();
+}
+
+void add_latency_cells(std::vector<std::string>& cells, const Json& latency) {
+  for (const auto* key : {"mean", "p50", "p99", "p999", "max"}) {
+    cells.push_back(duration_cell(get(latency, key)));
+  }
+}
+
 }  // namespace plimsoll

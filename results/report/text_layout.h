@@ -34,9 +34,15 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// The field of an object, as text or as it is; empty, or null, where there is none.
+std::string text_of(const Json& object, const std::string& key);
+Json get(const Json& object, const std::string& key);
+
 // "-" for null.
 std::string duration_cell(const Json& value_ns);
 std::string count_cell(const Json& value);
 std::string mib_cell(const Json& bytes_per_s);
+// Mean, p50, p99, p99.9 and maximum.
+void add_latency_cells(std::vector<std::string>& cells, const Json& latency);
 
 }  // namespace plimsoll
