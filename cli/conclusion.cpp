@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "results/correlate/correlate.h"
+#include "results/correlate/doubts.h"
 #include "results/measure/clock.h"
 #include "results/report/report.h"
 
@@ -35,6 +36,7 @@ void note_ending(Record& record, const Error& error) {
 
 void finish(Record& record) {
   for (const auto& finding : correlate(record)) record.add_finding(finding);
+  for (const auto& doubt : find_doubts(record)) record.warn(doubt);
   record.finish(now_ns());
 }
 

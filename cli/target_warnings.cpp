@@ -73,7 +73,7 @@ void describe_target(Record& record, const DeviceStack& stack) {
 void warn_if_cached(Record& record, std::uint64_t bytes) {
   const auto memory = machine_memory();
   if (!memory || bytes >= memory->total_bytes) return;
-  record.warn({"fits-in-cache",
+  record.warn({"cached",
                fmt::format("the database ({}) fits in this machine's memory ({}): its reads are "
                            "served without the drive; only its writes and flushes reach it",
                            format_size(bytes), format_size(memory->total_bytes))});

@@ -74,9 +74,8 @@ Worst find_worst(const Timeline& timeline, const TimelineSeries& tps) {
 
 std::string steadiness_text(double mean, double deviation, double lowest, double offset_s) {
   const auto spread =
-      mean > 0 ? fmt::format(", coefficient of variation {:.1f} %", deviation / mean * 100) : "";
-  return fmt::format("{:.0f} TPS on average{}; {:.0f} TPS at the worst, {:.0f} s in", mean, spread,
-                     lowest, offset_s);
+      mean > 0 ? fmt::format("coefficient of variation {:.1f} %; ", deviation / mean * 100) : "";
+  return fmt::format("{}{:.0f} TPS at the worst, {:.0f} s in", spread, lowest, offset_s);
 }
 
 std::optional<Json> steadiness(const Part& part, const Timeline& timeline) {

@@ -11,8 +11,8 @@ namespace plimsoll {
 // deterministic: the caller stores them (Record::add_finding) before it renders a report. Each is
 // an object with `kind`, `part` (its name), `text` (one sentence), and by kind:
 //
-// "steadiness": `seconds`, `tps_mean`, `tps_cv` (standard deviation / mean of the TPS of the
-//   steps), `step_s`, `worst` {`offset_s` from the start of the measured part, `tps`,
+// "steadiness": `seconds`, `tps_mean` (of the steps, each alike), `tps_cv` (their standard
+//   deviation / mean), `step_s`, `worst` {`offset_s` from the start of the measured part, `tps`,
 //   `response_p99_ns`, `beside` [{`source`, `name`, `unit`, `value`, `median`}]}: what the device
 //   did in that second and in the median one. It names no cause.
 //

@@ -136,7 +136,7 @@ void add_device_latencies(SeriesBuilder& builder, const std::string& source,
   if (const auto* d2c = totals.latency("d2c")) {
     builder.set(source, operation + "_mean", "ns", step, d2c->mean());
     builder.set(source, operation + "_p99", "ns", step, static_cast<double>(d2c->percentile(99)));
-  } else if (totals.has_time_sum) {
+  } else if (totals.has_time_sum && totals.time_sum_ns > 0) {  // none: all under the resolution
     builder.set(source, operation + "_mean", "ns", step,
                 totals.time_sum_ns / static_cast<double>(totals.count));
   }
@@ -210,11 +210,21 @@ std::vector<IntervalRow> axis_rows(const Record& record, const Part& part) {
   return {};
 }
 
+// A step begins where the measured part does: a warm-up that isn't whole steps long would share one
+// with the first measured interval, which would then count as neither.
+std::int64_t start_of_steps(const std::vector<IntervalRow>& rows, std::int64_t step_ns) {
+  const std::int64_t first_ns = rows.front().start_ns;
+  const auto measured =
+      std::find_if(rows.begin(), rows.end(), [](const IntervalRow& row) { return row.measured; });
+  if (measured == rows.end()) return first_ns;
+  const std::int64_t warm_up_ns = measured->start_ns - first_ns;
+  return measured->start_ns - (warm_up_ns + step_ns - 1) / step_ns * step_ns;
+}
+
 void set_axis(Timeline& timeline, const std::vector<IntervalRow>& rows) {
   if (rows.empty()) return;
   std::vector<std::int64_t> lengths_ns;
   std::int64_t last_middle_ns = 0;
-  timeline.start_ns = rows.front().start_ns;
   for (const auto& row : rows) {
     lengths_ns.push_back(row.end_ns - row.start_ns);
     last_middle_ns = std::max(last_middle_ns, middle_ns(row));
@@ -222,6 +232,7 @@ void set_axis(Timeline& timeline, const std::vector<IntervalRow>& rows) {
   const auto middle = lengths_ns.begin() + static_cast<std::ptrdiff_t>(lengths_ns.size() / 2);
   std::nth_element(lengths_ns.begin(), middle, lengths_ns.end());
   timeline.step_ns = std::max(kTenth_ns, (*middle + kTenth_ns / 2) / kTenth_ns * kTenth_ns);
+  timeline.start_ns = start_of_steps(rows, timeline.step_ns);
   const auto steps = (last_middle_ns - timeline.start_ns) / timeline.step_ns + 1;
   timeline.measured.assign(static_cast<std::size_t>(steps), false);
 }

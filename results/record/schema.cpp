@@ -114,7 +114,7 @@ SELECT interval.id, part.name AS part, part.id AS part_id, source.name AS source
        measured, count, bytes, errors,
        count * 1e9 / (interval.end_ns - interval.start_ns) AS per_s,
        bytes * 1e9 / (interval.end_ns - interval.start_ns) AS bytes_per_s,
-       time_sum_ns / nullif(count, 0) AS mean_ns
+       nullif(time_sum_ns, 0) / nullif(count, 0) AS mean_ns
 FROM interval JOIN part ON part.id = interval.part JOIN source ON source.id = interval.source
      JOIN operation ON operation.id = interval.operation JOIN run;
 

@@ -12,7 +12,7 @@ namespace plimsoll {
 enum class Severity { kNote, kDoubt, kInvalidates };
 
 struct Warning {
-  std::string id;    // a row of kWarnings, e.g. "fits-in-cache"; also the name for --accept
+  std::string id;    // a row of kWarnings, e.g. "cached"; also the name for --accept
   std::string text;  // one sentence with this run's figures
 };
 

@@ -53,7 +53,8 @@ Json mean_ns(const IntervalRow& row) {
   if (const auto* d2c = find_latency(row, "d2c"); d2c != nullptr && d2c->count() > 0) {
     return d2c->mean();
   }
-  return row.time_sum_ns < 0 ? Json() : Json(row.time_sum_ns / static_cast<double>(row.count));
+  // The kernel adds up whole milliseconds: none in all is too little to be known.
+  return row.time_sum_ns <= 0 ? Json() : Json(row.time_sum_ns / static_cast<double>(row.count));
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& wanted) {

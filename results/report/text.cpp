@@ -131,11 +131,8 @@ std::string oltp_list_table(const Json& run, const TextStyle& style) {
 
 // --- lines
 
-// The kernel adds up whole milliseconds: what is quicker may add up to none.
 std::string device_mean(const Json& mean_ns) {
-  if (!mean_ns.is_number()) return "";
-  if (mean_ns.get<double>() == 0) return " of under 1 ms";
-  return " of " + duration_cell(mean_ns) + " on average";
+  return mean_ns.is_number() ? " of " + duration_cell(mean_ns) + " on average" : "";
 }
 
 std::string device_operation(const Json& device, const std::string& plural,

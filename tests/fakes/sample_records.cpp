@@ -258,7 +258,7 @@ Record make_oltp_run(const std::filesystem::path& dir, const BeforeEnd& before_e
   auto record = begin(dir, "oltp run",
                       {"plimsoll", "oltp", "run", "oltp_read_write", "--db",
                        "sqlite:/mnt/nvme1/a b.db", "--threads", "8"});
-  record.warn({"fits-in-cache", "The database (94 MiB) fits in the 2 GiB of memory it may use"});
+  record.warn({"cached", "The database (94 MiB) fits in the 2 GiB of memory it may use"});
   const auto end_ns = add_oltp(record, "oltp_read_write", kStart_ns, 620);
   return finished(std::move(record), end_ns, before_end);
 }

@@ -171,3 +171,29 @@ TEST_CASE("Plimsoll's own CPU use isn't named as what moves the database") {
   }
   CHECK(follows == std::map<std::string, bool>{{"iowait_pct", false}, {"self_user_pct", true}});
 }
+
+TEST_CASE("A warm-up that isn't whole seconds costs no measured second") {
+  lab::TempDir dir;
+  auto record = Record::create(dir.path() / "run", RunSpec{});
+  const auto part = record.begin_part("work", "oltp", Json::object(), 0);
+  std::int64_t at_ns = 0;
+  const auto add = [&](std::int64_t length_ns, bool measured, std::uint64_t count) {
+    IntervalRow row;
+    row.part = part.id;
+    row.source = "oltp";
+    row.operation = "work";
+    row.start_ns = at_ns;
+    row.end_ns = at_ns += length_ns;
+    row.measured = measured;
+    row.count = count;
+    record.add_interval(row);
+  };
+  add(kSecond_ns / 2, false, 7);
+  for (const std::uint64_t count : {50, 900, 1000, 1100}) add(kSecond_ns, true, count);
+  record.commit();
+  const auto timeline = make_timeline(record, part);
+  CHECK(timeline.measured == std::vector<bool>{false, true, true, true, true});
+  const auto steadiness = correlate(record).front();
+  CHECK(steadiness["worst"]["tps"] == 50);
+  CHECK(steadiness["worst"]["offset_s"] == 0);
+}

@@ -116,6 +116,7 @@ TEST_CASE("Figures read off the page in Chromium equal the record's", "[slow]") 
   CHECK(shown.err.find("CONSOLE") == std::string::npos);
   CHECK(compare_figures(shown.out, render_json(record)) > 200);
   CHECK(count_of(shown.out, "<canvas") >= 14);
+  CHECK(count_of(shown.out, "[object ") == 0);  // an element shown as text
   CHECK(shown.out.find("may be faster than in a month") != std::string::npos);
 }
 
