@@ -59,7 +59,8 @@ class IoEngine {
 
   // Hands over a prefix of `requests` and returns its length; a short count is back-pressure: reap,
   // then submit the rest. Never blocks for a completion, except psync, where submit is the I/O. A
-  // request the kernel refuses outright is accepted and completes with -errno.
+  // request the kernel refuses outright is accepted and completes with -errno. What was handed over
+  // last may reach the kernel with the next submit or reap only, which is to follow at once.
   virtual std::uint32_t submit(std::span<const IoRequest> requests) noexcept = 0;
 
   // Waits until at least `minimum` completions are there or `timeout_ns` has passed (negative: no

@@ -38,6 +38,7 @@ class IoUringEngine final : public IoEngine {
   bool open_ = false;
   bool buffers_registered_ = false;
   bool files_registered_ = false;
+  bool unsent_ = false;  // in the submission ring, the kernel not told
   std::uint32_t in_kernel_ = 0;
   std::vector<int> files_;
   std::vector<std::string> shortfalls_;
@@ -165,9 +166,12 @@ void IoUringEngine::prepare(io_uring_sqe* entry, const IoRequest& request) noexc
 // What the kernel doesn't take now stays in the submission ring for the next call.
 void IoUringEngine::enter() noexcept {
   ::io_uring_submit_and_get_events(&ring_);
+  unsent_ = false;
 }
 
+// The last batch goes to the kernel with the wait that follows, in one system call of two.
 std::uint32_t IoUringEngine::submit(std::span<const IoRequest> requests) noexcept {
+  if (unsent_) enter();
   const std::uint32_t room = done_.free() - std::min(done_.free(), in_kernel_);
   const auto count = std::min<std::uint32_t>(room, static_cast<std::uint32_t>(requests.size()));
   std::uint32_t handed = 0;
@@ -181,8 +185,8 @@ std::uint32_t IoUringEngine::submit(std::span<const IoRequest> requests) noexcep
     if (entry == nullptr) break;
     prepare(entry, request);
     ++in_kernel_;
+    unsent_ = true;
   }
-  enter();
   return handed;
 }
 
@@ -200,22 +204,26 @@ std::uint32_t IoUringEngine::take(std::span<IoCompletion> completions) noexcept 
 }
 
 void IoUringEngine::wait(std::uint32_t minimum, const Deadline& deadline) noexcept {
-  if (::io_uring_sq_ready(&ring_) > 0) enter();
   io_uring_cqe* first = nullptr;
-  __kernel_timespec left{};
-  if (!deadline.unlimited()) {
-    const timespec rest = deadline.left();
-    left = {rest.tv_sec, rest.tv_nsec};
+  unsent_ = false;
+  if (deadline.unlimited()) {
+    ::io_uring_submit_and_wait(&ring_, minimum);
+    return;
   }
-  ::io_uring_wait_cqes(&ring_, &first, minimum, deadline.unlimited() ? nullptr : &left, nullptr);
+  const timespec rest = deadline.left();
+  __kernel_timespec left{rest.tv_sec, rest.tv_nsec};
+  ::io_uring_submit_and_wait_timeout(&ring_, &first, minimum, &left, nullptr);
 }
 
 std::uint32_t IoUringEngine::reap(std::uint32_t minimum, std::span<IoCompletion> completions,
                                   std::int64_t timeout_ns) noexcept {
   std::uint32_t count = done_.pop(completions);
+  // Whoever only looks, or has enough already, must not leave requests here.
+  if (unsent_ && (minimum == 0 || count > 0)) enter();
   count += take(completions.subspan(count));
   minimum = std::min<std::uint32_t>(minimum, static_cast<std::uint32_t>(completions.size()));
   minimum = std::min(minimum, count + in_kernel_);
+  if (unsent_ && count >= minimum) enter();
   if (count > 0 && count >= minimum) return count;
   if (count == 0 && minimum == 0) {
     if (in_kernel_ > 0) enter();  // deferred completions are posted only to who asks

@@ -2,6 +2,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -33,10 +34,11 @@ std::int64_t call(int file, const IoRequest& request) noexcept {
   const auto offset = static_cast<off_t>(request.offset);
   switch (request.operation) {
     case IoOperation::kRead:
-      return ::pread(file, request.buffer, request.length, offset);
+      // Not by pread: among threads that is a point of cancellation, which costs.
+      return ::syscall(SYS_pread64, file, request.buffer, std::size_t{request.length}, offset);
     case IoOperation::kWrite:
       if (request.durable) return write_durably(file, request);
-      return ::pwrite(file, request.buffer, request.length, offset);
+      return ::syscall(SYS_pwrite64, file, request.buffer, std::size_t{request.length}, offset);
     case IoOperation::kFlush:
       return ::fsync(file);
     case IoOperation::kDataFlush:

@@ -200,6 +200,7 @@ void IoJob::submit() noexcept {
     handed += accepted;
     if (accepted < call.size()) break;
   }
+  if (handed == batch_.size()) return batch_.clear();
   batch_.erase(batch_.begin(), batch_.begin() + static_cast<std::ptrdiff_t>(handed));
 }
 
