@@ -1,5 +1,6 @@
 // The measured loop, on the null engine and on real files.
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "rawio/workload/job_threads.h"
@@ -150,7 +151,7 @@ TEST_CASE("the end of the time ends the job, and what was in flight is in the fi
   }
 }
 
-TEST_CASE("throughput times latency is the depth, within 2 %") {
+TEST_CASE("throughput times latency is the depth, within 1 %") {
   for (const char* engine : {"libaio", "io_uring"}) {
     INFO("engine " << engine);
     DirectFile file(1 << 20);
@@ -158,10 +159,16 @@ TEST_CASE("throughput times latency is the depth, within 2 %") {
     workload.engine = engine;
     workload.streams.front().depth = 16;
     workload.runtime_ns = 300 * kMs_ns;
-    const auto outcome = run(workload, file.fd(), 1 << 20);
-    const auto& reads = outcome.totals.at("read");
-    const double depth = reads.service.mean() * 1e-9 * double(reads.count()) / outcome.seconds;
-    CHECK(depth == Approx(16).epsilon(0.02));
+    // Where the thread waits for a processor with its slots free, or the end is seen late, there is
+    // less in flight: a busy machine gets more chances. An error of the measurement would be in
+    // each.
+    double depth = 0;
+    for (int chance = 0; chance < 8 && std::abs(depth / 16 - 1) > 0.01; ++chance) {
+      const auto outcome = run(workload, file.fd(), 1 << 20);
+      const auto& reads = outcome.totals.at("read");
+      depth = reads.service.mean() * 1e-9 * double(reads.count()) / outcome.seconds;
+    }
+    CHECK(depth == Approx(16).epsilon(0.01));
   }
 }
 
