@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/writable.h"
 #include "results/base/error.h"
 
 namespace plimsoll::cli {
@@ -45,6 +46,7 @@ void OltpPlace::place(const OltpPlaceOptions& options) {
     throw UsageError(
         fmt::format("--place {}: no such folder; name one of the drive", options.dir.string()));
   }
+  require_writable(options.dir);
   const std::size_t mark = options.db.find('?');
   const std::string engine = options.db.empty() ? "sqlite" : options.db.substr(0, mark);
   const std::string settings = mark == std::string::npos ? "?" : options.db.substr(mark);

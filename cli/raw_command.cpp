@@ -44,7 +44,7 @@ RawPlan make_plan(const RawOptions& options) {
   }
   FioJobs jobs = read_job_file(options);
   for (const auto& target : jobs.targets) {
-    plan.targets.push_back({target.path, target.file_size_bytes, target.changes});
+    plan.targets.push_back({target.path, target.file_size_bytes, target.changes, 0});
   }
   plan.workloads = std::move(jobs.groups);
   return plan;

@@ -11,6 +11,7 @@ TargetOptions target_options(const PlannedTarget& planned, const TargetConsent& 
   TargetOptions target;
   target.path = planned.path;
   target.file_size_bytes = planned.file_size_bytes;
+  target.offset_bytes = planned.offset_bytes;
   target.writes = planned.changes;
   target.keep = consent.keep;
   target.overwrite = consent.overwrite;

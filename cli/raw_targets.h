@@ -25,6 +25,7 @@ struct PlannedTarget {
   std::string path;
   std::uint64_t file_size_bytes = 0;  // of a file to be made
   bool changes = false;
+  std::uint64_t offset_bytes = 0;  // of that size, what lies before the part that is used
 };
 
 class RawTargets {

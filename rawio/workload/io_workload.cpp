@@ -101,24 +101,40 @@ void check_blocks(const IoStream& stream, const TargetShape& target) {
   }
 }
 
+std::string job_count(std::uint64_t jobs) {
+  return fmt::format("{} job{}", jobs, jobs == 1 ? "" : "s");
+}
+
+// As it is typed: "3,000,000/s", "0.05/s".
+std::string rate_text(double per_s) {
+  return per_s >= 1000 && per_s < 1e18
+             ? format_thousands(static_cast<std::uint64_t>(std::llround(per_s))) + "/s"
+             : fmt::format("{:g}/s", per_s);
+}
+
 void check_span(const IoStream& stream, const TargetShape& target) {
   const std::uint64_t offset = stream.span_offset_bytes;
   if (offset % target.logical_block_bytes != 0) {
     throw UsageError(fmt::format("offset {} is no multiple of the {}-byte sectors of {}", offset,
                                  target.logical_block_bytes, target.name));
   }
-  if (offset >= target.size_bytes || stream.span_bytes > target.size_bytes - offset) {
+  if (offset >= target.size_bytes) {
+    throw UsageError(fmt::format("offset {} lies beyond {}, which has {} bytes: lower --offset",
+                                 offset, target.name, target.size_bytes));
+  }
+  if (stream.span_bytes > target.size_bytes - offset) {
     throw UsageError(
         fmt::format("{} bytes from offset {} end beyond {}, which has {} bytes: lower "
-                    "--size or --offset",
-                    stream.span_bytes, offset, target.name, target.size_bytes));
+                    "--size{}",
+                    stream.span_bytes, offset, target.name, target.size_bytes,
+                    offset > 0 ? " or --offset" : ""));
   }
   const std::uint64_t span = stream.span_bytes ? stream.span_bytes : target.size_bytes - offset;
   const std::uint64_t pieces = stream.own_pieces() ? stream.jobs : 1;
   for (const auto& block : stream.blocks) {
     if (span / pieces >= block.size_bytes) continue;
-    throw UsageError(fmt::format("{} for each of {} jobs hold no block of {}: raise --size",
-                                 format_size(span / pieces), pieces,
+    throw UsageError(fmt::format("{} for each of {} hold no block of {}: raise --size",
+                                 format_size(span / pieces), job_count(pieces),
                                  format_size(block.size_bytes)));
   }
 }
@@ -136,8 +152,8 @@ void check_pace(const IoStream& stream) {
   if (stream.think_ns > 0) throw UsageError("a rate is its own pace: drop --thinktime or --rate");
   const double job_rate = stream.rate_per_s / stream.jobs;
   if (!(job_rate >= 0.1) || job_rate > 2e6) {
-    throw UsageError(fmt::format("{:g}/s over {} jobs: a job's rate is from 0.1/s to 2,000,000/s",
-                                 stream.rate_per_s, stream.jobs));
+    throw UsageError(fmt::format("{} over {}: a job's rate is from 0.1/s to 2,000,000/s",
+                                 rate_text(stream.rate_per_s), job_count(stream.jobs)));
   }
 }
 

@@ -294,10 +294,11 @@ void warn_of(const IoWorkload& workload, std::span<RawTarget* const> targets,
     record.warn({"facility-missing", workload.engine + ": " + shortfall});
   }
   if (result.errors > 0 && result.failure) {
-    record.warn({"errors",
-                 fmt::format("{} I/Os failed; they are in no latency and no rate; the "
-                             "first: {}",
-                             format_thousands(result.errors), describe(*result.failure, targets))});
+    record.warn(
+        {"errors",
+         fmt::format("{} failed and {} in no latency and no rate; the first: {}",
+                     result.errors == 1 ? "1 I/O" : format_thousands(result.errors) + " I/Os",
+                     result.errors == 1 ? "is" : "are", describe(*result.failure, targets))});
   }
   if (result.asked_rate_per_s && !result.interrupted && !result.failure &&
       result.achieved_rate_per_s.value_or(0) < 0.99 * *result.asked_rate_per_s) {

@@ -33,7 +33,15 @@ bool is_memory(const std::string& path) {
   return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
 }
 
-void require_space(const std::filesystem::path& dir, std::uint64_t size_bytes) {
+// /dev and what is in it, but for /dev/shm, which is there for files.
+bool is_among_devices(const std::filesystem::path& dir) {
+  std::error_code ignored;
+  const std::string path = std::filesystem::weakly_canonical(dir, ignored).string() + "/";
+  return path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+}
+
+void require_space(const std::filesystem::path& dir, std::uint64_t size_bytes,
+                   std::uint64_t offset_bytes) {
   struct statvfs status {};
   if (::statvfs(dir.c_str(), &status) != 0) return;
   if ((status.f_flag & ST_RDONLY) != 0) {
@@ -42,9 +50,10 @@ void require_space(const std::filesystem::path& dir, std::uint64_t size_bytes) {
   const std::uint64_t free_bytes = status.f_bavail * status.f_frsize;
   const std::uint64_t wanted = size_bytes + size_bytes / 50 + kSpaceMargin_bytes;
   if (free_bytes >= wanted) return;
-  throw BrokenError(fmt::format("{} has {} free and the file of {} needs {}: lower --size",
-                                dir.string(), format_size(free_bytes), format_size(size_bytes),
-                                format_size(wanted)));
+  throw RefusedError(fmt::format("{} has {} free and the file of {} needs {}: lower {}",
+                                 dir.string(), format_size(free_bytes), format_size(size_bytes),
+                                 format_size(wanted),
+                                 offset_bytes > 0 ? "--offset or --size" : "--size"));
 }
 
 // What offset and length of direct I/O must be multiples of, where the kernel says (6.1).
@@ -177,13 +186,22 @@ void RawTarget::open_existing_file() {
 void RawTarget::make_file(const std::filesystem::path& dir) {
   kind_ = TargetKind::kMadeFile;
   dir_ = dir;
+  if (is_among_devices(dir)) {
+    throw UsageError(options_.path + (dir == options_.path
+                                          ? " holds devices, not files: name one of them"
+                                          : ": no such device; `plimsoll devices` lists them"));
+  }
   if (::access(dir.c_str(), W_OK) != 0 && errno == EACCES) {
     throw RefusedError(dir.string() + " can't be written by this user: name another folder");
   }
-  require_space(dir, options_.file_size_bytes);
+  require_space(dir, options_.file_size_bytes, options_.offset_bytes);
   open_file(0);
   shape_.size_bytes = options_.file_size_bytes;
   find_alignment();
+  if (options_.offset_bytes % shape_.logical_block_bytes != 0) {
+    throw UsageError(fmt::format("--offset {} is no multiple of the {}-byte sectors of {}",
+                                 options_.offset_bytes, shape_.logical_block_bytes, dir.string()));
+  }
   if (shape_.size_bytes % shape_.logical_block_bytes != 0) {
     throw UsageError(fmt::format("a file of {} bytes is no multiple of the {}-byte sectors of {}",
                                  shape_.size_bytes, shape_.logical_block_bytes, dir.string()));

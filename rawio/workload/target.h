@@ -18,6 +18,7 @@ namespace plimsoll {
 struct TargetOptions {
   std::string path;                   // literal: a colon is a colon
   std::uint64_t file_size_bytes = 0;  // of a file to be made
+  std::uint64_t offset_bytes = 0;     // of that size, what lies before the part that is used
   bool writes = false;                // the workload writes
   bool keep = false;                  // a file made gets its name and stays
   bool overwrite = false;             // an existing file may be written into
@@ -33,7 +34,8 @@ enum class TargetKind { kBlockDevice, kExistingFile, kMadeFile };
 class RawTarget {
  public:
   // Looks before anything is written: kind, space, O_DIRECT, the guard's consent. Throws UsageError
-  // (no such thing), RefusedError (not safe, not direct) or BrokenError (no space, can't be read).
+  // (no such thing) or RefusedError (not safe, not direct, no space); BrokenError when the drive
+  // fails. Among device nodes (/dev) no file is made: what isn't there is a mistyped device.
   static RawTarget open(const TargetOptions& options);
 
   RawTarget(RawTarget&& other) noexcept;

@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-
 TargetOptions options_for(const fs::path& path, bool writes = false) {
   TargetOptions options;
   options.path = path.string();
@@ -164,9 +163,38 @@ TEST_CASE("too little space is said before anything is written") {
   auto options = options_for(dir.path());
   options.file_size_bytes = 1ull << 50;
   const auto refused = refusal(options);
-  CHECK(refused.code == ExitCode::kBroke);
+  CHECK(refused.code == ExitCode::kRefused);
   CHECK_THAT(refused.text, ContainsSubstring("lower --size"));
+  options.offset_bytes = 1ull << 49;
+  CHECK_THAT(refusal(options).text, ContainsSubstring("lower --offset or --size"));
   CHECK(entries(dir.path()) == 0);
+}
+
+TEST_CASE("a mistyped device is no new file among the device nodes, whatever is accepted") {
+  auto options = options_for("/dev/plimsoll-none", true);
+  options.erase.erase = true;
+  options.accept_buffered = true;
+  options.keep = true;
+  for (const char* path : {"/dev/plimsoll-none", "/dev/../dev/plimsoll-none", "/dev/disk/none"}) {
+    options.path = path;
+    INFO(path);
+    CHECK(refusal(options).code == ExitCode::kUsage);
+    CHECK_FALSE(fs::exists(path));
+  }
+  options.path = "/dev/plimsoll-none";
+  CHECK_THAT(refusal(options).text, ContainsSubstring("no such device"));
+  options.keep = false;
+  options.path = "/dev";
+  CHECK_THAT(refusal(options).text, ContainsSubstring("holds devices"));
+}
+
+TEST_CASE("an offset that is no multiple of the sectors is named, not the file made for it") {
+  const lab::TempDir dir;
+  auto options = options_for(dir.path());
+  options.offset_bytes = 1000;
+  options.file_size_bytes += 1000;
+  CHECK(refusal(options).code == ExitCode::kUsage);
+  CHECK_THAT(refusal(options).text, ContainsSubstring("--offset 1000"));
 }
 
 TEST_CASE("a read-only file system is named as such") {
