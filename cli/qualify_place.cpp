@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "cli/writable.h"
+#include "rawio/device/signatures.h"
 #include "results/base/error.h"
 
 extern char** environ;
@@ -28,7 +30,8 @@ std::string last_error() {
 // mkfs.ext4 says what it does on standard output, which isn't ours to give away.
 void make_ext4(const fs::path& device) {
   const std::string path = device.string();
-  std::array<const char*, 5> argv = {"mkfs.ext4", "-q", "-F", path.c_str(), nullptr};
+  std::array<const char*, 7> argv = {"mkfs.ext4",   "-q",         "-F",   "-L",
+                                     kQualifyLabel, path.c_str(), nullptr};
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -75,10 +78,8 @@ QualifyPlace::QualifyPlace(const fs::path& target, const EraseRequest& request)
   } else if (!fs::is_directory(target)) {
     throw UsageError(
         fmt::format("{} is no folder; name the folder of the drive to qualify", target.string()));
-  } else if (::access(target.c_str(), W_OK) != 0) {
-    throw RefusedError(fmt::format("can't write to {}: {}; name a folder that you may write to",
-                                   target.string(), last_error()));
   } else {
+    require_writable(target);
     folder_ = target;
   }
 }

@@ -148,6 +148,21 @@ void find_openers(const Subject& subject, Refusals& refusals) {
                       fmt::format("is held open by {}; stop it first", fmt::join(openers, ", "))});
 }
 
+// "an ext4 file system", "a gpt partition table". Abbreviations are read letter by letter.
+std::string with_article(const std::string& words) {
+  constexpr std::string_view kSpelled[] = {"LVM", "f2fs", "hfs", "ntfs", "xfs"};
+  const bool vowel = std::string_view("aeiouAEIOU").find(words.front()) != std::string_view::npos;
+  const bool spelled = std::any_of(std::begin(kSpelled), std::end(kSpelled),
+                                   [&](auto start) { return words.starts_with(start); });
+  return (vowel || spelled ? "an " : "a ") + words;
+}
+
+// Whose it is, where that is known: then it can go.
+std::string origin(const Signature& signature, const std::string& node) {
+  if (signature.type != "ext4" || signature.label != kQualifyLabel) return {};
+  return fmt::format(" that a killed qualify left (`wipefs -a {}` removes it)", node);
+}
+
 std::string in_words(const Signature& signature) {
   if (signature.usage == "partition table") return signature.type + " partition table";
   if (signature.usage == "filesystem") return signature.type + " file system";
@@ -175,8 +190,9 @@ void find_signatures_on(dev_t number, const Subject& subject, Refusals& refusals
       const auto where = number == subject.device.number ? "" : " on " + part->name;
       refusals.push_back(
           {RefusalReason::kSignature,
-           fmt::format("holds a {}{}; to destroy it, name the drive: --erase={}",
-                       in_words(signature), where, erase_names(subject.stack).front())});
+           fmt::format("holds {}{}{}; to destroy it, name the drive: --erase={}",
+                       with_article(in_words(signature)), where, origin(signature, part->node),
+                       erase_names(subject.stack).front())});
     }
   } catch (const RefusedError& error) {
     refusals.push_back({RefusalReason::kUnseen,

@@ -32,7 +32,7 @@ std::optional<Signature> found(blkid_probe probe) {
   }
   if (const auto type = value_of(probe, "TYPE")) {
     return Signature{*type, value_of(probe, "USAGE").value_or("other"),
-                     number_of(probe, "SBMAGIC_OFFSET")};
+                     number_of(probe, "SBMAGIC_OFFSET"), value_of(probe, "LABEL").value_or("")};
   }
   return {};
 }
@@ -46,7 +46,8 @@ Probe make_probe(int fd) {
   if (!probe || blkid_probe_set_device(probe.get(), fd, 0, 0) != 0) refuse();
   blkid_probe_enable_superblocks(probe.get(), 1);
   blkid_probe_set_superblocks_flags(probe.get(), BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE |
-                                                     BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_BADCSUM);
+                                                     BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC |
+                                                     BLKID_SUBLKS_BADCSUM);
   blkid_probe_enable_partitions(probe.get(), 1);
   // A GPT counts also without the protective MBR that some tool has overwritten.
   blkid_probe_set_partitions_flags(probe.get(), BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);

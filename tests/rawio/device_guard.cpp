@@ -306,7 +306,7 @@ TEST_CASE("every kind of signature is refused, and waived by the device's name a
   };
   const Row rows[] = {
       {"DOS partition table", 0, dos_table(), "holds a dos partition table"},
-      {"LVM", 512, lvm_label(), "holds a LVM2_member signature"},
+      {"LVM", 512, lvm_label(), "holds an LVM2_member signature"},
       {"md", 4096, md_superblock(), "holds a linux_raid_member signature"},
       {"LUKS", 0, luks_header(), "holds a crypto_LUKS signature"},
   };
@@ -333,8 +333,16 @@ TEST_CASE("file systems are refused by their signature") {
     if (!loop) return;
     const char* force = type == "ext4" ? "-F" : "-f";
     REQUIRE(lab::run_program({"mkfs." + type, "-q", force, loop->node()}) == 0);
-    CHECK(says(refusal(loop->node(), kErase), "holds a " + type + " file system"));
+    const std::string article = type == "btrfs" ? "a " : "an ";
+    CHECK(says(refusal(loop->node(), kErase), "holds " + article + type + " file system; to"));
   }
+}
+
+TEST_CASE("the ext4 that a killed qualify left is refused too, and its mend named") {
+  auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  REQUIRE(lab::run_program({"mkfs.ext4", "-q", "-F", "-L", kQualifyLabel, loop->node()}) == 0);
+  CHECK(says(refusal(loop->node(), kErase), "wipefs -a " + loop->node()));
 }
 
 TEST_CASE("a signature on a partition is found without a table on the disk") {
