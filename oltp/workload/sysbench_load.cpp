@@ -318,16 +318,17 @@ LoadResult load_sysbench(Database& database, const SysbenchOptions& options, Rec
   return result;
 }
 
-SysbenchOptions match_loaded(Database& database, SysbenchOptions options) {
+SysbenchOptions match_loaded(Database& database, SysbenchOptions options,
+                             std::string_view workload) {
   const DbTables tables = database.tables();
   const auto marker = read_marker(database, tables);
   if (!marker) {
     if (const auto foreign = sysbench_tables(tables); !foreign.empty()) {
       refuse_foreign(foreign.front());
     }
-    throw UsageError(fmt::format(
-        "the tables aren't there: load first with `plimsoll oltp load oltp_read_write{}`",
-        options.tables > 0 && options.table_size > 0 ? " " + describe(options) : ""));
+    throw UsageError(
+        fmt::format("the tables aren't there: load first with `plimsoll oltp load {}{}`", workload,
+                    options.tables > 0 && options.table_size > 0 ? " " + describe(options) : ""));
   }
   if (!marker->done) {
     throw RefusedError(fmt::format("the database is {}: the same `plimsoll oltp load` resumes it",

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "oltp/database/database.h"
 #include "oltp/workload/sysbench.h"
@@ -43,7 +44,9 @@ LoadResult load_sysbench(Database& database, const SysbenchOptions& options, Rec
 
 // Before a run: `options` with 0 tables or table_size take those of the load. Throws UsageError
 // (not loaded, other sizes than asked) and RefusedError (half-loaded, another tool's tables).
-SysbenchOptions match_loaded(Database& database, SysbenchOptions options);
+// `workload` is the one that will run, named where a load is the mend.
+SysbenchOptions match_loaded(Database& database, SysbenchOptions options,
+                             std::string_view workload = "oltp_read_write");
 
 // Drops the tables that Plimsoll loaded, whole or half. Returns how many; throws RefusedError for
 // tables that it did not load.

@@ -191,6 +191,8 @@ TEST_CASE("loading twice, running without a load or on other sizes is refused by
   const auto path = dir.free_path("db");
   const auto database = open_database("sqlite:" + path.string());
   CHECK_THROWS_WITH(match_loaded(*database, small()), ContainsSubstring("load first"));
+  CHECK_THROWS_WITH(match_loaded(*database, small(), "oltp_write_only"),
+                    ContainsSubstring("plimsoll oltp load oltp_write_only"));
   CHECK_FALSE(std::filesystem::exists(path));
   fill_sysbench(*database, small(1, 100), {});
   CHECK_THROWS_WITH(fill_sysbench(*database, small(1, 100), {}),
