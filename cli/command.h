@@ -34,21 +34,31 @@ struct CommandContext {
 // Declares --json, --out, --seed, --quiet, --accept and --config on a sub-command.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
+// Whether 0 is a value like others. Where it stands for "not given" it must not be typed: a run
+// with the default would look like one with 0.
+enum class Zero { kAllowed, kRefused };
+
 // Sizes, durations and rates as units.h reads them. An error names the option; the variable's value
 // at the call is the default that --help shows and the record holds (0 or negative: none).
 // Usage: size_option(*command, "--bs", options.block_bytes, "Block size").
 CLI::Option* size_option(CLI::App& command, const std::string& name, std::uint64_t& bytes,
-                         const std::string& description);
+                         const std::string& description, Zero zero = Zero::kRefused);
 CLI::Option* duration_option(CLI::App& command, const std::string& name, std::int64_t& ns,
-                             const std::string& description);
+                             const std::string& description, Zero zero = Zero::kRefused);
 CLI::Option* rate_option(CLI::App& command, const std::string& name, double& per_s,
                          const std::string& description);
+
+// A check for options: whole numbers of that range, both ends included; of a list, each. Its
+// message names the range. (CLI11's own takes -1 for a huge number, and prints the limits of the
+// type.)
+CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest);
 
 // The spec of a run from what was typed: every option of `command` with its value goes in.
 RunSpec make_spec(const CLI::App& command, const CommandContext& context,
                   const CommonOptions& options, const std::string& target);
 
-// The run's folder: --out or a new one under results/runs; creates the record there.
+// The run's folder: --out or a new one under results/runs; creates the record there. Throws
+// RefusedError when there is no space for one, and as Record::create.
 Record create_record(const RunSpec& spec, const CommonOptions& options, const std::string& drive);
 
 // A bar on a terminal, a line each ten seconds elsewhere, nothing with --quiet. Standard error. The

@@ -112,8 +112,9 @@ void measure_commits(const CommitPlan& plan, RawTargets& targets, Record& record
 
 ExitCode commit(const CommitOptions& options, const RunSpec& spec, const CommandContext& context) {
   const CommitPlan plan = make_commit_plan(options);
-  RawTargets targets({{options.target, options.offset_bytes + options.size_bytes, true}},
-                     options.consent, options.common);
+  RawTargets targets(
+      {{options.target, options.offset_bytes + options.size_bytes, true, options.offset_bytes}},
+      options.consent, options.common);
   check_commit(plan, targets[0].shape());
   Record record = create_record(spec, options.common, drive_label(targets.stack()));
   targets.describe_in(record);
@@ -133,16 +134,17 @@ void add_commit_options(CLI::App& command, CommitOptions& options) {
   command.add_option("--committers", options.committers, "How many commit at once")
       ->type_name("N,...")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(whole_number(1, 1024));
   command
       .add_option("--group", options.group,
                   "Group commit: one writes and flushes what all have queued")
       ->check(CLI::IsMember({"on", "off", "both"}));
   size_option(command, "--record,--bs", options.record_bytes, "Size of a log record");
   size_option(command, "--size", options.size_bytes, "Size of the log, which goes round");
-  size_option(command, "--offset", options.offset_bytes, "Where the log begins");
+  size_option(command, "--offset", options.offset_bytes, "Where the log begins", Zero::kAllowed);
   duration_option(command, "--time,--runtime", options.runtime_ns, "Measured time of each cell");
-  duration_option(command, "--warmup", options.warm_up_ns, "Time before it");
+  duration_option(command, "--warmup", options.warm_up_ns, "Time before it", Zero::kAllowed);
   add_consent_options(command, options.consent);
   add_common_options(command, options.common);
 }

@@ -14,6 +14,10 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr std::int64_t kMostTables = 10'000;
+constexpr std::int64_t kMostThreads = 10'000;
+constexpr std::int64_t kMostRetries = 1'000'000;
+
 struct OltpOptions {
   CommonOptions common;
   OltpPlaceOptions place;
@@ -134,7 +138,7 @@ ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandCon
     data = with_load_defaults(data);
     check_load(place.database(), data);
   } else {
-    data = match_loaded(place.database(), data);
+    data = match_loaded(place.database(), data, options.workload);
     check_settings(place.database(), options.common);
   }
   check_options(data);
@@ -154,8 +158,9 @@ ExitCode run_drop(OltpOptions& options) {
   if (options.common.json) {
     fmt::print("{}\n", Json{{"command", "oltp drop"}, {"tables", dropped}}.dump(2));
   } else {
-    fmt::print("{}\n", dropped == 0 ? std::string("nothing was loaded there")
-                                    : fmt::format("{} tables dropped", dropped));
+    fmt::print("{}\n", dropped == 0
+                           ? std::string("nothing was loaded there")
+                           : fmt::format("{} table{} dropped", dropped, dropped == 1 ? "" : "s"));
   }
   return ExitCode::kDone;
 }
@@ -178,14 +183,18 @@ void add_data_options(CLI::App& command, OltpOptions& options, const std::string
   command.add_option("WORKLOAD", options.workload, names)->required()->type_name("");
   command.add_option("--tables", options.tables, "Number of tables" + otherwise)
       ->type_name("N")
-      ->default_str("");
+      ->default_str("")
+      ->check(whole_number(1, kMostTables));
   command.add_option("--table-size", options.table_size, "Rows a table" + otherwise)
       ->type_name("N")
-      ->default_str("");
+      ->default_str("")
+      ->check(whole_number(1, INT32_MAX));
 }
 
 void add_draw_options(CLI::App& command, OltpOptions& options) {
-  command.add_option("--range-size", options.range_size, "Rows of a range select")->type_name("N");
+  command.add_option("--range-size", options.range_size, "Rows of a range select")
+      ->type_name("N")
+      ->check(whole_number(1, INT32_MAX));
   std::vector<std::string> kinds(random_kind_names().begin(), random_kind_names().end());
   command.add_option("--rand-type", options.random, "How rows are chosen")
       ->check(CLI::IsMember(kinds));
@@ -195,9 +204,11 @@ void add_draw_options(CLI::App& command, OltpOptions& options) {
 
 void add_run_options(CLI::App& command, OltpOptions& options) {
   command.add_option("--threads", options.threads, "Terminals, each with a session of its own")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1, kMostThreads));
   duration_option(command, "--time", options.time_ns, "Length of the measured part");
-  duration_option(command, "--warmup", options.warmup_ns, "Before it, not measured");
+  duration_option(command, "--warmup", options.warmup_ns, "Before it, not measured",
+                  Zero::kAllowed);
   rate_option(command, "--rate", options.rate_per_s,
               "Transactions a second in all, an open loop; without: each as fast as it can");
   command.add_option("--arrivals", options.arrivals, "With --rate: how they come")
@@ -206,7 +217,7 @@ void add_run_options(CLI::App& command, OltpOptions& options) {
   command
       .add_option("--retries", options.retries, "Repeats of a transaction, e.g. after a deadlock")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, kMostRetries));
   command.add_flag("--keep", options.place.keep, "With --place: leave the database there");
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "cli/command.h"
 #include "results/base/units.h"
@@ -24,6 +26,30 @@ CLI::Option* text_option(CLI::App& command, const std::string& names, Value& val
     }
   };
   return command.add_option_function<std::string>(names, read, description);
+}
+
+template <typename Number>
+std::optional<Number> parse_whole(const std::string& text) {
+  Number number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+std::string check_seed(const std::string& text) {
+  if (parse_whole<std::uint64_t>(text)) return {};
+  return fmt::format("{} is out of range; give a whole number from 0 to {}", text, UINT64_MAX);
+}
+
+// Makes 0 an error.
+template <typename Value, typename Parse>
+auto not_zero(Parse parse, const char* example) {
+  return [parse, example](const std::string& text) -> Value {
+    const Value value = parse(text);
+    if (value != 0) return value;
+    throw UsageError(fmt::format("{} is nothing; give more, such as {}, or leave the option away",
+                                 text, example));
+  };
 }
 
 // Defaults are shown as a user would type them; 0 or less means that there is none.
@@ -70,7 +96,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command
       .add_option("--seed", options.seed,
                   "Seed of every random choice; the same gives the same run")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Validator(check_seed, std::string()));
   // One value an option, or a target after it would be taken for a name.
   command.add_option("--accept", options.accept, "Accept a refusal by the name it prints")
       ->type_name("NAME,...")
@@ -82,17 +109,31 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 CLI::Option* size_option(CLI::App& command, const std::string& name, std::uint64_t& bytes,
-                         const std::string& description) {
-  return text_option(command, name, bytes, description, parse_size_bytes)
-      ->type_name("SIZE")
-      ->default_str(size_text(bytes));
+                         const std::string& description, Zero zero) {
+  CLI::Option* option = zero == Zero::kAllowed
+                            ? text_option(command, name, bytes, description, parse_size_bytes)
+                            : text_option(command, name, bytes, description,
+                                          not_zero<std::uint64_t>(parse_size_bytes, "64m"));
+  return option->type_name("SIZE")->default_str(size_text(bytes));
 }
 
 CLI::Option* duration_option(CLI::App& command, const std::string& name, std::int64_t& ns,
-                             const std::string& description) {
-  return text_option(command, name, ns, description, parse_duration_ns)
-      ->type_name("TIME")
-      ->default_str(duration_text(ns));
+                             const std::string& description, Zero zero) {
+  CLI::Option* option = zero == Zero::kAllowed
+                            ? text_option(command, name, ns, description, parse_duration_ns)
+                            : text_option(command, name, ns, description,
+                                          not_zero<std::int64_t>(parse_duration_ns, "30s"));
+  return option->type_name("TIME")->default_str(duration_text(ns));
+}
+
+CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest) {
+  const auto check = [lowest, highest](const std::string& text) -> std::string {
+    const auto number = parse_whole<std::int64_t>(text);
+    if (number && *number >= lowest && *number <= highest) return {};
+    return fmt::format("{} is out of range; give a whole number from {} to {}", text, lowest,
+                       highest);
+  };
+  return CLI::Validator(check, std::string());
 }
 
 CLI::Option* rate_option(CLI::App& command, const std::string& name, double& per_s,

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t kFileSize_bytes = 1ull << 30;
 constexpr std::int64_t kRuntime_ns = 30'000'000'000;
 constexpr std::uint32_t kDepth = 32;
+constexpr std::int64_t kMostDepth = 65536;
+constexpr std::int64_t kMostJobs = 4096;
 
 struct AccessMode {
   const char* name;
@@ -141,7 +143,7 @@ std::vector<PlannedTarget> plan_targets(const RawOptions& options) {
       options.preset.empty() ? make_stream(options).changes() : preset_changes(options.preset);
   std::vector<PlannedTarget> planned;
   for (const auto& path : options.targets) {
-    planned.push_back({path, options.offset_bytes + size, changes});
+    planned.push_back({path, options.offset_bytes + size, changes, options.offset_bytes});
   }
   return planned;
 }
@@ -223,14 +225,22 @@ void add_load_options(CLI::App& command, RawOptions& options) {
   size_option(command, "--bs", options.block_bytes, "Block size");
   command.add_option("--bssplit", options.block_split, "Block sizes with percents: 8k/70:64k/30")
       ->type_name("SPLIT");
-  command.add_option("--depth,--iodepth", options.depth,
-                     "Requests in flight a job (default 32; psync 1)");
-  command.add_option("--jobs,--numjobs", options.jobs, "Threads that do the same");
+  command
+      .add_option("--depth,--iodepth", options.depth,
+                  "Requests in flight a job (default 32; psync 1)")
+      ->default_str("")
+      ->check(whole_number(1, kMostDepth));
+  command.add_option("--jobs,--numjobs", options.jobs, "Threads that do the same")
+      ->check(whole_number(1, kMostJobs));
   command.add_option("--engine", options.engine, "How requests reach the kernel")
       ->check(CLI::IsMember(engine_names()));
-  command.add_option("--fsync", options.fsync_every, "fsync after so many writes of a job");
-  command.add_option("--fdatasync", options.fdatasync_every,
-                     "fdatasync after so many writes of a job");
+  const auto count = [&](const char* name, std::uint32_t& value, std::int64_t lowest,
+                         const char* description) {
+    command.add_option(name, value, description)->check(whole_number(lowest, UINT32_MAX));
+  };
+  count("--fsync", options.fsync_every, 0, "fsync after so many writes of a job (0: never)");
+  count("--fdatasync", options.fdatasync_every, 0,
+        "fdatasync after so many writes of a job (0: never)");
   command
       .add_option("--sync", options.sync,
                   "Each write by itself on the medium: by O_DSYNC or by RWF_DSYNC")
@@ -239,10 +249,9 @@ void add_load_options(CLI::App& command, RawOptions& options) {
               "I/Os a second of all jobs together, an open loop (default: as fast as it goes)");
   command.add_option("--arrivals", options.arrivals, "With --rate: constant (default) or poisson")
       ->check(CLI::IsMember({"closed", "constant", "poisson"}));
-  command.add_option("--submit-batch", options.submit_batch,
-                     "At most so many requests a submit call (0: all that are free)");
-  command.add_option("--reap-batch", options.reap_batch,
-                     "Wait for at least so many completions at once");
+  count("--submit-batch", options.submit_batch, 0,
+        "At most so many requests a submit call (0: all that are free)");
+  count("--reap-batch", options.reap_batch, 1, "Wait for at least so many completions at once");
 }
 
 void add_pattern_options(CLI::App& command, RawOptions& options) {
@@ -264,9 +273,11 @@ void add_pattern_options(CLI::App& command, RawOptions& options) {
   percent("--compress", options.compress_percent, "How far written data can be compressed");
   percent("--dedupe", options.dedupe_percent, "Share of written 4k units that are copies");
   duration_option(command, "--thinktime", options.think_ns,
-                  "A job waits so long after --think-every requests have finished");
-  command.add_option("--think-every,--thinktime_blocks", options.think_every,
-                     "Requests between think times");
+                  "A job waits so long after --think-every requests have finished", Zero::kAllowed);
+  command
+      .add_option("--think-every,--thinktime_blocks", options.think_every,
+                  "Requests between think times")
+      ->check(whole_number(1, UINT32_MAX));
 }
 
 std::string preset_names() {
@@ -307,11 +318,12 @@ void add_span_options(CLI::App& command, RawOptions& options) {
   duration_option(command, "--runtime,--time", options.runtime_ns,
                   "Measured time (default 30s; with --bytes until they are done)");
   size_option(command, "--bytes", options.bytes, "End after so many bytes, warm-up included");
-  duration_option(command, "--warmup,--ramp", options.warm_up_ns, "Time before the measured part");
+  duration_option(command, "--warmup,--ramp", options.warm_up_ns, "Time before the measured part",
+                  Zero::kAllowed);
   duration_option(command, "--interval", options.interval_ns, "Length of an interval");
   size_option(command, "--size", options.size_bytes,
               "Part of the target to use, or size of the file to make (default 1g)");
-  size_option(command, "--offset", options.offset_bytes, "Where that part begins");
+  size_option(command, "--offset", options.offset_bytes, "Where that part begins", Zero::kAllowed);
   command.add_option("--on-error", options.on_error, "stop at the first failed I/O, or count it")
       ->check(CLI::IsMember({"stop", "count"}));
   command.add_flag("--verify", options.verify,

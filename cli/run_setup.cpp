@@ -1,11 +1,19 @@
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
 #include <algorithm>
 
 #include "cli/command.h"
+#include "results/base/units.h"
 #include "results/record/environment.h"
 #include "results/record/redact.h"
 
 namespace plimsoll::cli {
+namespace fs = std::filesystem;
 namespace {
+
+// An empty record takes less than half of it.
+constexpr std::uint64_t kRecordSpace_bytes = kMiB;
 
 // The words of the command without the program's: "oltp run".
 std::string command_words(const CLI::App& command) {
@@ -34,6 +42,23 @@ Json option_value(const CLI::Option& option) {
   return list;
 }
 
+// Asked first: a record that can't even be begun leaves nothing to read.
+void require_record_space(const fs::path& dir) {
+  std::error_code ignored;
+  fs::path existing = fs::absolute(dir);
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  struct statvfs space {};
+  if (::statvfs(existing.c_str(), &space) != 0 || (space.f_flag & ST_RDONLY) != 0) return;
+  const std::uint64_t free_bytes = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
+  if (free_bytes >= kRecordSpace_bytes) return;
+  throw RefusedError(
+      fmt::format("{} has {} free, too little for the record of a run: free some there, or give "
+                  "--out a folder on another drive",
+                  existing.string(), format_size(free_bytes)));
+}
+
 }  // namespace
 
 RunSpec make_spec(const CLI::App& command, const CommandContext& context,
@@ -51,6 +76,7 @@ RunSpec make_spec(const CLI::App& command, const CommandContext& context,
 }
 
 Record create_record(const RunSpec& spec, const CommonOptions& options, const std::string& drive) {
+  require_record_space(options.out.empty() ? fs::path("results") / "runs" : options.out);
   const auto dir = options.out.empty() ? default_run_dir(spec.command, drive) : options.out;
   Record record = Record::create(dir, spec);
   record.set_environment("machine", capture_machine());
