@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/conclusion.h"
@@ -9,6 +10,7 @@
 #include "cli/qualify_plan.h"
 #include "cli/target_warnings.h"
 #include "oltp/workload/sysbench_load.h"
+#include "rawio/engine/io_engine.h"
 #include "rawio/workload/target.h"
 #include "results/base/scratch.h"
 #include "results/base/units.h"
@@ -16,6 +18,8 @@
 namespace plimsoll::cli {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::string_view kNullEngine = "null";
 
 struct QualifyOptions {
   CommonOptions common;
@@ -51,14 +55,42 @@ QualifyProfile chosen_profile(const QualifyOptions& options) {
   return profile;
 }
 
+TargetOptions target_options(const QualifyPlace& place, const QualifyProfile& profile) {
+  TargetOptions options;
+  options.path = place.target().string();
+  options.file_size_bytes = profile.file_bytes;
+  options.writes = true;
+  options.erase = place.request();
+  return options;
+}
+
+// All that can be refused is refused here, before there is a record. Writes nothing.
+RawTarget check_and_open(const QualifyOptions& options, const QualifyPlace& place) {
+  const auto profile = chosen_profile(options);
+  const auto seed = options.common.seed;
+  const auto data = sysbench_options(profile, seed);
+  check_options(data);
+  check_spec(oltp_spec(profile, seed));
+  auto target = RawTarget::open(target_options(place, profile));
+  for (const auto& workload : characterisation(profile, options.engine, seed)) {
+    check_workload(workload, {target.shape()});
+  }
+  if (!place.is_device()) {
+    const auto none = place.target() / ".plimsoll-qualify.db";  // asked for its folder's space
+    check_load(*open_database("sqlite:" + none.string()), data);
+  }
+  return target;
+}
+
 // One qualification: what its steps share.
 class Qualification {
  public:
-  Qualification(const QualifyOptions& options, QualifyPlace& place, Record& record,
-                std::stop_token stop)
+  Qualification(const QualifyOptions& options, QualifyPlace& place, RawTarget target,
+                Record& record, std::stop_token stop)
       : options_(options),
         profile_(chosen_profile(options)),
         place_(place),
+        target_(std::move(target)),
         record_(record),
         stop_(std::move(stop)),
         progress_(make_progress(options.common)),
@@ -80,6 +112,7 @@ class Qualification {
   const QualifyOptions& options_;
   const QualifyProfile profile_;
   QualifyPlace& place_;
+  std::optional<RawTarget> target_;  // until the raw part is over: the database needs its space
   Record& record_;
   std::stop_token stop_;
   ProgressSink progress_;
@@ -110,15 +143,9 @@ void Qualification::warn() {
 }
 
 void Qualification::characterise() {
-  TargetOptions options;
-  options.path = place_.target().string();
-  options.file_size_bytes = profile_.file_bytes;
-  options.writes = true;
-  options.erase = place_.request();
-  RawTarget target = RawTarget::open(options);
-  for (const auto& warning : target.warnings()) record_.warn(warning);
-  target.fill(options_.common.seed, stop_, step(1, "fill"));
-  RawTarget* const targets[] = {&target};
+  for (const auto& warning : target_->warnings()) record_.warn(warning);
+  target_->fill(options_.common.seed, stop_, step(1, "fill"));
+  RawTarget* const targets[] = {&*target_};
   std::size_t number = 1;
   for (const auto& workload : characterisation(profile_, options_.engine, options_.common.seed)) {
     const auto result = run_raw(workload, targets, record_,
@@ -126,6 +153,7 @@ void Qualification::characterise() {
     if (result.failure) throw BrokenError(describe(*result.failure, targets));
     check_stop();
   }
+  target_.reset();
 }
 
 void Qualification::run_database(const fs::path& folder) {
@@ -160,11 +188,13 @@ ExitCode qualify(const QualifyOptions& options, const CLI::App& command, Command
   request.results_dir = options.common.out.empty() ? fs::path("results") : options.common.out;
   QualifyPlace place(options.target, request);
   if (!place.is_device()) ScratchDir::remove_abandoned(options.target);
+  RawTarget target = check_and_open(options, place);
   print_plan(place, options);
   Record record = create_record(make_spec(command, context, options.common, options.target),
                                 options.common, drive_label(place.stack()));
-  return conclude(record, options.common, Output::kSummaryAndPage,
-                  [&] { Qualification(options, place, record, context.interrupt->token()).run(); });
+  return conclude(record, options.common, Output::kSummaryAndPage, [&] {
+    Qualification(options, place, std::move(target), record, context.interrupt->token()).run();
+  });
 }
 
 std::string profile_names() {
@@ -185,6 +215,19 @@ std::string check_profile(const std::string& name) {
   }
 }
 
+// Those that keep many requests in flight, on a drive.
+std::string check_engine(const std::string& name) {
+  std::string fit;
+  for (const auto& kind : engine_kinds()) {
+    if (kind.name == kNullEngine || kind.make()->limits().max_depth == 1) continue;
+    if (kind.name == name) return {};
+    fit += (fit.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  const char* why = name == kNullEngine ? "does no I/O: its figures would be no drive's"
+                                        : "is no engine that keeps many requests in flight";
+  return fmt::format("{} {}; there are: {}", name, why, fit);
+}
+
 void add_profile_options(CLI::App& command, QualifyOptions& options) {
   command.add_option("--profile", options.profile, profile_names())
       ->type_name("NAME")
@@ -192,16 +235,17 @@ void add_profile_options(CLI::App& command, QualifyOptions& options) {
   size_option(command, "--size", options.file_bytes, "Size of the raw part's file");
   duration_option(command, "--raw-time", options.raw_time_ns, "Measured time of a raw workload");
   duration_option(command, "--time", options.time_ns, "Measured time of a database workload");
-  duration_option(command, "--warmup", options.warm_up_ns, "Its warm-up");
-  const auto count = [&](const char* name, auto& value, const char* description) {
+  duration_option(command, "--warmup", options.warm_up_ns, "Its warm-up", Zero::kAllowed);
+  const auto count = [&](const char* name, auto& value, std::int64_t highest,
+                         const char* description) {
     command.add_option(name, value, description)
         ->type_name("N")
         ->default_str("")
-        ->check(CLI::PositiveNumber);
+        ->check(whole_number(1, highest));
   };
-  count("--tables", options.tables, "Tables of the database");
-  count("--table-size", options.table_size, "Rows of a table");
-  count("--threads", options.threads, "Terminals, each with a session");
+  count("--tables", options.tables, 10'000, "Tables of the database");
+  count("--table-size", options.table_size, INT32_MAX, "Rows of a table");
+  count("--threads", options.threads, 10'000, "Terminals, each with a session");
 }
 
 }  // namespace
@@ -215,7 +259,9 @@ void setup_qualify(CLI::App& app, CommandContext& context) {
       ->required()
       ->type_name("");
   add_profile_options(*command, *options);
-  command->add_option("--engine", options->engine, "I/O engine of the raw part")->type_name("NAME");
+  command->add_option("--engine", options->engine, "I/O engine of the raw part")
+      ->type_name("NAME")
+      ->check(CLI::Validator(check_engine, std::string()));
   command->add_flag("--erase", options->erase,
                     "Write to a block device; --erase=SERIAL also over what is on it");
   add_common_options(*command, options->common);

@@ -136,8 +136,7 @@ void check_interrupted_after(std::int64_t delay_ms, int signal) {
   const Folders folders;
   auto options = signal_after(signal, delay_ms);
   options.kill_counts_from = fs::path(folders.out()) / "record.db";
-  const auto result =
-      qualify(short_run(folders.drive.path(), folders.out()), {"--json"}, options);
+  const auto result = qualify(short_run(folders.drive.path(), folders.out()), {"--json"}, options);
   INFO(result.err);
   CHECK(result.exit_code == 130);
   const auto run = nlohmann::json::parse(result.out);
@@ -165,6 +164,22 @@ TEST_CASE("what a killed qualify left on the drive is removed by the next", "[sl
   const auto next = qualify(short_run(folders.drive.path(), (again.path() / "run").string()));
   CHECK(next.exit_code == 0);
   CHECK(folders.drive_is_empty());
+}
+
+TEST_CASE("the file system that a killed qualify left on a device is named with its mend",
+          "[slow]") {
+  const auto loop = lab::make<lab::LoopDevice>(lab::LoopOptions{.size_bytes = 256u << 20});
+  if (!loop) return;
+  const Folders folders;
+  auto options = signal_after(SIGKILL, 2000);
+  options.kill_counts_from = fs::path(folders.out()) / "mounted-drive";
+  const auto killed = qualify(short_run(loop->node(), folders.out()), {"--erase"}, options);
+  CHECK(killed.signal == SIGKILL);
+  const lab::DeviceDir again;
+  const auto next = qualify(short_run(loop->node(), (again.path() / "run").string()), {"--erase"});
+  INFO(next.err);
+  CHECK(next.exit_code == 3);
+  CHECK_THAT(next.err, ContainsSubstring("killed qualify left (`wipefs -a " + loop->node()));
 }
 
 TEST_CASE("qualify refuses bad input in one line, with its exit code") {
