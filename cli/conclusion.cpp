@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -47,12 +48,14 @@ ExitCode code_of(const Verdict& verdict) {
 }  // namespace
 
 void print_summary(const Record& record, bool json) {
+  std::string text;
   if (json) {
-    fmt::print("{}\n", render_json(record).dump(2, ' ', false, Json::error_handler_t::replace));
+    text = render_json(record).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   } else {
     const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-    fmt::print("{}", render_text(record, {.colour = colour}));
+    text = render_text(record, {.colour = colour});
   }
+  std::fwrite(text.data(), 1, text.size(), stdout);  // not fmt::print: it throws
   std::fflush(stdout);
 }
 

@@ -17,7 +17,8 @@ enum class Output { kSummary, kSummaryAndPage };  // the page is report.html bes
 ExitCode conclude(Record& record, const CommonOptions& options, Output output,
                   const std::function<void()>& measure);
 
-// Prints the summary of a record, or with `json` its object.
+// Prints the summary of a record, or with `json` its object. What can't be printed is for
+// run_program to say, by the state of stdout.
 void print_summary(const Record& record, bool json);
 
 // Writes report.html into the record's folder, whole or not at all. Returns its path; throws

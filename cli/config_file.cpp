@@ -58,27 +58,36 @@ const CLI::Option* option_of(CLI::App& command, const CLI::ConfigItem& item,
   const std::string meant = nearest(item.name, names);
   throw UsageError(
       fmt::format("{}: no option is called {}{}; `{} --help` lists them", path, item.fullname(),
-                  meant.empty() ? "" : ", did you mean " + meant + "?", command.get_name()));
+                  meant.empty() ? "" : ", did you mean " + meant + "?", full_name(&command)));
 }
 
-void append_option(const CLI::Option* option, const CLI::ConfigItem& item,
+void append_option(const CLI::Option* option, const CLI::ConfigItem& item, const std::string& path,
                    std::vector<std::string>& into) {
   const std::string name = "--" + option->get_lnames().front();
   const bool is_flag = option->get_expected_max() == 0;
+  // "--depth=" would take the next word of the command line for its value.
+  const bool lacks_value =
+      item.inputs.empty() || std::any_of(item.inputs.begin(), item.inputs.end(),
+                                         [](const std::string& value) { return value.empty(); });
+  if (lacks_value) {
+    throw UsageError(
+        fmt::format("{}: {} has no value: give it one, or take the line out", path, item.name));
+  }
   for (const std::string& value : item.inputs) {
     if (!is_flag) {
       into.push_back(name + "=" + value);
     } else if (value == "true") {
       into.push_back(name);
     } else if (value != "false") {
-      throw UsageError(fmt::format("--config: {} is true or false, not {}", item.name, value));
+      throw UsageError(fmt::format("{}: {} is true or false, not {}", path, item.name, value));
     }
   }
 }
 
 }  // namespace
 
-std::vector<std::string> with_config(CLI::App& app, const std::vector<std::string>& arguments) {
+std::vector<std::string> with_config(CLI::App& app, const std::vector<std::string>& arguments,
+                                     ConfigOrigin* origin) {
   const std::string path = config_path(arguments);
   if (path.empty()) return arguments;
   CLI::App* command = &app;
@@ -92,8 +101,11 @@ std::vector<std::string> with_config(CLI::App& app, const std::vector<std::strin
   for (const CLI::ConfigItem& item : read_config(path)) {
     if (item.name == "++" || item.name == "--") continue;  // a section's begin and end
     const CLI::Option* option = option_of(*command, item, path);
-    if (!was_typed(option, arguments)) append_option(option, item, all);
+    if (was_typed(option, arguments)) continue;
+    append_option(option, item, path, all);
+    if (origin != nullptr) origin->options.push_back("--" + option->get_lnames().front());
   }
+  if (origin != nullptr) origin->path = path;
   all.insert(all.end(), end_of_name, arguments.end());
   return all;
 }

@@ -42,11 +42,6 @@ const CLI::App* deepest(const CLI::App* command) {
   return command;
 }
 
-std::string full_name(const CLI::App* command) {
-  const CLI::App* parent = command->get_parent();
-  return parent == nullptr ? command->get_name() : full_name(parent) + " " + command->get_name();
-}
-
 bool has_subcommands(const CLI::App* command) {
   return !command->get_subcommands([](const CLI::App*) { return true; }).empty();
 }
@@ -101,7 +96,15 @@ std::string explain_unknown(const Unknown& unknown) {
                      meant.empty() ? "" : ", did you mean " + meant + "?", name);
 }
 
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+// " (from run.toml)" when the error is about an option that the file gave.
+std::string origin_of(const std::string& what, const ConfigOrigin& origin) {
+  const bool named =
+      std::any_of(origin.options.begin(), origin.options.end(),
+                  [&](const auto& name) { return what.find(name) != std::string::npos; });
+  return named ? " (from " + origin.path + ")" : "";
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error, const ConfigOrigin& origin) {
   if (const Unknown unknown = unknown_word(&app); !unknown.word.empty()) {
     return explain_unknown(unknown);
   }
@@ -109,23 +112,56 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool lacks_command =
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && has_subcommands(command);
   const std::string what = lacks_command ? "no command given" : error.what();
-  return fmt::format("{}; see `{} --help`", redact(what), full_name(command));
+  return fmt::format("{}{}; see `{} --help`", redact(what), origin_of(what, origin),
+                     full_name(command));
 }
 
 void complain(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  fmt::print(stderr, "plimsoll: {}\n", message);
+  message = "plimsoll: " + message + "\n";
+  std::fwrite(message.data(), 1, message.size(), stderr);  // not fmt::print: it throws
 }
 
-ExitCode parse_and_run(CLI::App& app, CommandContext& context,
-                       const std::vector<std::string>& args) {
-  std::vector<std::string> reversed = with_config(app, args);
+ExitCode parse_and_run(CLI::App& app, CommandContext& context, const std::vector<std::string>& args,
+                       ConfigOrigin& origin) {
+  std::vector<std::string> reversed = with_config(app, args, &origin);
   std::reverse(reversed.begin(), reversed.end());  // CLI11 takes them from the back
   app.parse(std::move(reversed));
   return context.run ? context.run() : ExitCode::kDone;
 }
 
+// All but what was lost on standard output.
+ExitCode parse_and_explain(const std::vector<std::string>& arguments, Interrupt& interrupt) {
+  CommandContext context;
+  CLI::App app;
+  ConfigOrigin origin;
+  try {
+    context.interrupt = &interrupt;
+    context.argv = redact_argv(arguments);
+    context.argv.insert(context.argv.begin(), "plimsoll");
+    declare_program(app, context);
+    return parse_and_run(app, context, arguments, origin);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return ExitCode::kDone;
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    return ExitCode::kDone;
+  } catch (const CLI::ParseError& error) {
+    complain(explain(app, error, origin));
+    return ExitCode::kUsage;
+  } catch (const Error& error) {
+    complain(error.what());
+    return error.code();
+  }
+}
+
 }  // namespace
+
+std::string full_name(const CLI::App* command) {
+  const CLI::App* parent = command->get_parent();
+  return parent == nullptr ? command->get_name() : full_name(parent) + " " + command->get_name();
+}
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
@@ -150,30 +186,19 @@ void declare_program(CLI::App& app, CommandContext& context) {
 }
 
 ExitCode run_program(const std::vector<std::string>& arguments, Interrupt& interrupt) {
-  CommandContext context;
-  CLI::App app;
+  ExitCode code = ExitCode::kBroke;
   try {
-    context.interrupt = &interrupt;
-    context.argv = redact_argv(arguments);
-    context.argv.insert(context.argv.begin(), "plimsoll");
-    declare_program(app, context);
-    return parse_and_run(app, context, arguments);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return ExitCode::kDone;
-  } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
-    return ExitCode::kDone;
-  } catch (const CLI::ParseError& error) {
-    complain(explain(app, error));
-    return ExitCode::kUsage;
-  } catch (const Error& error) {
-    complain(error.what());
-    return error.code();
+    code = parse_and_explain(arguments, interrupt);
   } catch (const std::exception& error) {
-    complain(fmt::format("broke unexpectedly: {}", error.what()));
-    return ExitCode::kBroke;
+    // fmt::print throws when it can't write: that is said below.
+    if (std::ferror(stdout) == 0) complain(fmt::format("broke unexpectedly: {}", error.what()));
   }
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!lost) return code;
+  complain(
+      "standard output can't be written (is it closed, or its disk full?): what belonged there is "
+      "lost; `plimsoll show` prints a record again");
+  return code == ExitCode::kDone || code == ExitCode::kFails ? ExitCode::kBroke : code;
 }
 
 }  // namespace plimsoll::cli

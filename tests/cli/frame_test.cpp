@@ -164,5 +164,29 @@ TEST_CASE("frame: a configuration file that is wrong is named with its key") {
   CHECK_THROWS_WITH(Parsed({"--config", file.string(), "/mnt"}), ContainsSubstring("keep"));
 }
 
+TEST_CASE("frame: an option without a value in a configuration file doesn't take the target") {
+  lab::TempDir temp;
+  const auto file = temp.free_path("run.toml");
+  for (const char* text : {"depth = \n[[", "depth =", "depth = \"\"\n", "depth = []\n"}) {
+    INFO(text);
+    lab::write_text(file, text);
+    CHECK_THROWS_WITH(Parsed({"--config", file.string(), "/mnt"}),
+                      ContainsSubstring(file.string()) && ContainsSubstring("depth"));
+  }
+}
+
+TEST_CASE("frame: an error about what a configuration file gave names the file and the command") {
+  lab::TempDir temp;
+  const auto file = temp.free_path("run.toml").string();
+  lab::write_text(file, "depth = \"many\"\n");
+  check_refused(plimsoll({"raw", "/nowhere", "--config", file}), 2, "(from " + file + ")");
+  lab::write_text(file, "jobs = 2\n");
+  check_refused(plimsoll({"raw", "/nowhere", "--depth", "x", "--config", file}), 2, "--depth: x");
+  lab::write_text(file, "zzzz = 2\n");
+  check_refused(plimsoll({"raw", "/nowhere", "--config", file}), 2, "`plimsoll raw --help`");
+  check_refused(plimsoll({"oltp", "run", "oltp_read_only", "--config", file}), 2,
+                "`plimsoll oltp run --help`");
+}
+
 }  // namespace
 }  // namespace plimsoll::cli
