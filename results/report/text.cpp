@@ -223,9 +223,10 @@ std::string trust_lines(const Json& run, const TextStyle& style) {
   return lines;
 }
 
+// Never wrapped: what is copied from here must be the whole path and the whole command.
 std::string closing_lines(const Json& run) {
-  return labelled("Record", text_of(run, "run_dir")) +
-         labelled("Repeat", shell_words(run["argv"].get<std::vector<std::string>>()));
+  return fmt::format("Record   {}\nRepeat   {}\n", text_of(run, "run_dir"),
+                     shell_words(run["argv"].get<std::vector<std::string>>()));
 }
 
 std::string cut_line(const Json& run, const TextStyle& style) {

@@ -94,11 +94,11 @@ TEST_CASE("The JSON of each command is the golden one") {
   }
 }
 
-TEST_CASE("No line of text is wider than 80 columns, paths apart") {
+TEST_CASE("No line of text is wider than 80 columns, but for what is pasted") {
   for (const auto& [name, record] : golden_records()) {
     std::istringstream lines(render_text(record));
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("Record")) continue;
+      if (line.starts_with("Record") || line.starts_with("Repeat")) continue;  // pasted whole
       INFO(name << ": " << line);
       CHECK(display_width(line) <= kTextColumns);
     }
