@@ -117,7 +117,64 @@ std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_vi
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-SystemSampler::Reading SystemSampler::read(std::int64_t now_ns) const {
+// After the name in parentheses, which may hold blanks and parentheses itself.
+std::optional<ProcessTicks> parse_process_ticks(std::string_view stat_text) {
+  const auto name_end = stat_text.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  const auto words = split_words(stat_text.substr(name_end + 1));
+  constexpr std::size_t kUser = 11;  // then system, and both of the children waited for
+  if (words.size() < kUser + 4) return {};
+  std::uint64_t fields[4] = {};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto ticks = parse_number<std::uint64_t>(words[kUser + i]);
+    if (!ticks) return {};
+    fields[i] = *ticks;
+  }
+  return ProcessTicks{fields[0] + fields[2], fields[1] + fields[3]};
+}
+
+ProcessTicks SystemSampler::read_processes() {
+  ProcessTicks sum;
+  std::erase_if(processes_, [&](int process) {
+    const auto ticks =
+        parse_process_ticks(read_text(roots_.proc / std::to_string(process) / "stat").value_or(""));
+    if (!ticks) return true;
+    sum.user += ticks->user;
+    sum.system += ticks->system;
+    return false;
+  });
+  return sum;
+}
+
+std::optional<std::uint64_t> SystemSampler::read_throttle_events() const {
+  std::optional<std::uint64_t> sum;
+  std::error_code none;
+  for (const auto& cpu :
+       std::filesystem::directory_iterator(roots_.sys / "devices/system/cpu", none)) {
+    const auto events =
+        read_number<std::uint64_t>(cpu.path() / "thermal_throttle/core_throttle_count");
+    if (events) sum = sum.value_or(0) + *events;
+  }
+  return sum;
+}
+
+// hwmonN has a name and files tempM_input in thousandths of a degree.
+void SystemSampler::add_temperatures(std::int64_t now_ns, ObserverSample& sample) const {
+  std::error_code none;
+  for (const auto& chip : std::filesystem::directory_iterator(roots_.sys / "class/hwmon", none)) {
+    const auto name = read_line(chip.path() / "name");
+    if (!name) continue;
+    for (int sensor = 1; sensor <= 8; ++sensor) {
+      const auto thousandths =
+          read_number<std::int64_t>(chip.path() / fmt::format("temp{}_input", sensor));
+      if (!thousandths) continue;
+      sample.points.push_back({"temperature", fmt::format("{}_{}", *name, sensor), now_ns,
+                               static_cast<double>(*thousandths) / 1000});
+    }
+  }
+}
+
+SystemSampler::Reading SystemSampler::read(std::int64_t now_ns) {
   Reading reading;
   reading.pressure = parse_io_pressure(read_text(roots_.proc / "pressure/io").value_or(""));
   reading.cpu = parse_cpu_ticks(read_text(roots_.proc / "stat").value_or(""));
@@ -125,12 +182,32 @@ SystemSampler::Reading SystemSampler::read(std::int64_t now_ns) const {
   getrusage(RUSAGE_SELF, &usage);
   reading.self_user_us = microseconds(usage.ru_utime);
   reading.self_system_us = microseconds(usage.ru_stime);
+  reading.processes = read_processes();
+  reading.throttle_events = read_throttle_events();
   reading.at_ns = now_ns;
   return reading;
 }
 
 void SystemSampler::start(std::int64_t now_ns) {
   last_ = read(now_ns);
+}
+
+void SystemSampler::add_own_time(const Reading& now, ObserverSample& sample) const {
+  const double machine_us = static_cast<double>(now.at_ns - last_.at_ns) / 1000.0 *
+                            static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  Points points(sample, "cpu", now.at_ns);
+  const auto add = [&](const char* name, double used_us) {
+    points.add(name, std::max(0.0, 100.0 * used_us / machine_us));
+  };
+  add("self_user_pct", static_cast<double>(now.self_user_us - last_.self_user_us));
+  add("self_system_pct", static_cast<double>(now.self_system_us - last_.self_system_us));
+  if (processes_.empty()) return;
+  const double tick_us = 1e6 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto ticks = [](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(to) - static_cast<double>(from);
+  };
+  add("processes_user_pct", tick_us * ticks(last_.processes.user, now.processes.user));
+  add("processes_system_pct", tick_us * ticks(last_.processes.system, now.processes.system));
 }
 
 ObserverSample SystemSampler::sample(std::int64_t now_ns) {
@@ -141,14 +218,13 @@ ObserverSample SystemSampler::sample(std::int64_t now_ns) {
     add_pressure(*last_.pressure, *now.pressure, span_us, Points(sample, "psi", now_ns));
   }
   if (now.cpu && last_.cpu) add_cpu(*last_.cpu, *now.cpu, Points(sample, "cpu", now_ns));
-  if (span_us > 0) {
-    const double machine_us = span_us * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-    Points self(sample, "cpu", now_ns);
-    self.add("self_user_pct",
-             100.0 * static_cast<double>(now.self_user_us - last_.self_user_us) / machine_us);
-    self.add("self_system_pct",
-             100.0 * static_cast<double>(now.self_system_us - last_.self_system_us) / machine_us);
+  if (span_us > 0) add_own_time(now, sample);
+  if (now.throttle_events && last_.throttle_events) {
+    Points(sample, "cpu", now_ns)
+        .add("throttle_events", static_cast<double>(*now.throttle_events) -
+                                    static_cast<double>(*last_.throttle_events));
   }
+  add_temperatures(now_ns, sample);
   add_memory(read_text(roots_.proc / "meminfo").value_or(""), Points(sample, "memory", now_ns));
   last_ = now;
   return sample;

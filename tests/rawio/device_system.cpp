@@ -77,6 +77,31 @@ TEST_CASE("what the kernel doesn't have is absent from the system series") {
   CHECK(values.count("memory.dirty_bytes") == 0);
 }
 
+TEST_CASE("followed processes, temperatures and throttling are in the system series") {
+  Proc proc;
+  SystemRoots roots = proc.roots();
+  roots.sys = roots.proc / "sys-tree";
+  const auto stat_of = [](int ticks) {
+    return "17 (a (b) c) S 1 1 1 0 -1 0 0 0 0 0 " + std::to_string(ticks) + " 10 5 5 20 0 1 0 0";
+  };
+  proc.file("17/stat", stat_of(100));
+  proc.file("sys-tree/class/hwmon/hwmon0/name", "nvme\n");
+  proc.file("sys-tree/class/hwmon/hwmon0/temp1_input", "41850\n");
+  proc.file("sys-tree/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
+  proc.file("sys-tree/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
+  SystemSampler sampler(roots);
+  sampler.follow({17, 18});
+  sampler.start(0);
+  proc.file("17/stat", stat_of(100 + static_cast<int>(sysconf(_SC_CLK_TCK)) / 2));
+  proc.file("sys-tree/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "6\n");
+  const auto values = by_name(sampler.sample(1'000'000'000));
+  const double one_cpu_pct = 100.0 / static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  CHECK(values.at("cpu.processes_user_pct") == Approx(0.5 * one_cpu_pct));
+  CHECK(values.at("cpu.processes_system_pct") == 0);
+  CHECK(values.at("cpu.throttle_events") == 2);
+  CHECK(values.at("temperature.nvme_1") == Approx(41.85));
+}
+
 TEST_CASE("this process's own processor time is seen") {
   using Clock = std::chrono::steady_clock;
   const auto now_ns = [] {
