@@ -151,12 +151,19 @@ std::vector<Tested> test_all(const Timeline& timeline) {
   return tested;
 }
 
-// Rates and our own CPU use follow the load itself: more transactions do more I/O and take more
-// CPU. Those sure relations are corrected among themselves, so that they don't make the others look
-// less like chance.
+// Counts of a device's requests by size and by whose they are.
+bool counts_requests(const std::string& name) {
+  return name.find("_up_to_") != std::string::npos || name.ends_with("_larger") ||
+         name.starts_with("ours_") || name.starts_with("kernel_");
+}
+
+// Rates, our own CPU use and the observer's work follow the load itself: more transactions do more
+// I/O and take more CPU. Those sure relations are corrected among themselves, so that they don't
+// make the others look less like chance.
 bool follows_load(const Tested& tested) {
-  return tested.series->unit.ends_with("per_s") ||
-         (tested.series->source == "cpu" && tested.series->name.starts_with("self_"));
+  const auto& [source, name, unit, values] = *tested.series;
+  return unit.ends_with("per_s") || (source == "cpu" && name.starts_with("self_")) ||
+         source == "observer" || (source.starts_with("device:") && counts_requests(name));
 }
 
 // "write mean latency of vda", "psi io some %".

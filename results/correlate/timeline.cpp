@@ -133,9 +133,12 @@ void add_device_latencies(SeriesBuilder& builder, const std::string& source,
                           const std::string& operation, const StepTotals& totals,
                           std::size_t step) {
   if (totals.count == 0) return;
-  if (const auto* d2c = totals.latency("d2c")) {
-    builder.set(source, operation + "_mean", "ns", step, d2c->mean());
-    builder.set(source, operation + "_p99", "ns", step, static_cast<double>(d2c->percentile(99)));
+  // A device that takes bios has no driver time.
+  const auto* latency = totals.latency("d2c") ? totals.latency("d2c") : totals.latency("q2c");
+  if (latency) {
+    builder.set(source, operation + "_mean", "ns", step, latency->mean());
+    builder.set(source, operation + "_p99", "ns", step,
+                static_cast<double>(latency->percentile(99)));
   } else if (totals.has_time_sum && totals.time_sum_ns > 0) {  // none: all under the resolution
     builder.set(source, operation + "_mean", "ns", step,
                 totals.time_sum_ns / static_cast<double>(totals.count));

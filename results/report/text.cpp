@@ -139,6 +139,11 @@ std::string device_operation(const Json& device, const std::string& plural,
                              const std::string& prefix) {
   const auto count = get(device, plural);
   if (!count.is_number() || count.get<double>() == 0) return "";
+  const auto d2c = get(device, prefix + "_d2c_ns");
+  if (!d2c.is_null()) {
+    return fmt::format("{} {} of p50 {}, p99 {}", count_cell(count), plural,
+                       duration_cell(d2c["p50"]), duration_cell(d2c["p99"]));
+  }
   return fmt::format("{} {}{}", count_cell(count), plural,
                      device_mean(get(device, prefix + "_mean_ns")));
 }

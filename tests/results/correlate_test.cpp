@@ -151,7 +151,7 @@ TEST_CASE("Device rows read just after the load's belong to the same second") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(*iops->values[i] == Approx(2 * *tps->values[i]));
 }
 
-TEST_CASE("Plimsoll's own CPU use isn't named as what moves the database") {
+TEST_CASE("what follows the load isn't named as what moves the database") {
   lab::TempDir dir;
   auto record = Record::create(dir.path() / "run", RunSpec{});
   fakes::add_oltp_part(record, "work",
@@ -161,15 +161,27 @@ TEST_CASE("Plimsoll's own CPU use isn't named as what moves the database") {
     const auto at_ns = part.start_ns + (second + 1) * kSecond_ns;
     record.add_point(part, "cpu", "self_user_pct", at_ns, 10 * second);
     record.add_point(part, "cpu", "iowait_pct", at_ns, 20 * second);
+    record.add_point(part, "observer", "runs", at_ns, 30 * second);
+    record.add_point(part, "device:x", "ours_ops", at_ns, 30 * second);
+    record.add_point(part, "device:x", "write_up_to_8k", at_ns, 30 * second);
+    record.add_point(part, "device:x", "rest_ops", at_ns, 30 * second);
   }
   record.commit();
   std::map<std::string, bool> follows;
   for (const auto& finding : correlate(record)) {
-    if (finding["kind"] == "correlation" && finding["source"] == "cpu") {
-      follows[finding["name"]] = finding["follows_load"];
+    if (finding["kind"] != "correlation") continue;
+    const std::string name = finding["name"];
+    if (name.find("_pct") != std::string::npos || name == "runs" || name == "write_up_to_8k" ||
+        name.ends_with("_ops")) {
+      follows[name] = finding["follows_load"];
     }
   }
-  CHECK(follows == std::map<std::string, bool>{{"iowait_pct", false}, {"self_user_pct", true}});
+  CHECK(follows == std::map<std::string, bool>{{"iowait_pct", false},
+                                               {"ours_ops", true},
+                                               {"rest_ops", false},
+                                               {"runs", true},
+                                               {"self_user_pct", true},
+                                               {"write_up_to_8k", true}});
 }
 
 TEST_CASE("A warm-up that isn't whole seconds costs no measured second") {
