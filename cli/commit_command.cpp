@@ -106,6 +106,7 @@ void measure_commits(const CommitPlan& plan, RawTargets& targets, Record& record
     const std::int64_t p50_ns = commits.service.percentile(50);
     median_ns = std::min(median_ns.value_or(p50_ns), p50_ns);
   }
+  observation.finish();
   judge(record, targets.stack(), plan, median_ns);
   targets.keep_if_asked();
 }

@@ -1,6 +1,7 @@
 // The Observer around a run: what the drive and the machine did in the same seconds.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -21,15 +22,30 @@ class Observation {
   RunHooks raw_hooks(std::stop_token stop, ProgressSink progress);
   OltpHooks oltp_hooks(std::stop_token stop, ProgressSink progress);
 
+  // After the last run: warns where other processes used the drives while we measured, with their
+  // share.
+  void finish();
+
  private:
   void begin(std::int64_t now_ns);
   void tick(const Part& part, std::int64_t now_ns, bool measured);
+  void add_shares(const ObserverSample& sample);
+
+  // Of a drive, while measured; kernel threads' I/O may be anyone's.
+  struct Shares {
+    double ours_ops = 0;
+    double rest_ops = 0;
+    double kernel_ops = 0;
+    double rest_bytes = 0;
+    double all_bytes = 0;
+  };
 
   Record& record_;
   const DeviceStack& stack_;
   StartedObserver started_;  // without an observer until the first part, or when none can be had
   bool refused_ = false;
   SystemSampler system_;
+  std::map<std::string, Shares> shares_;  // by the device's name
 };
 
 }  // namespace plimsoll::cli

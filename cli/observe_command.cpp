@@ -2,12 +2,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include "cli/command.h"
 #include "cli/conclusion.h"
 #include "cli/target_warnings.h"
 #include "rawio/device/observer.h"
+#include "rawio/device/sysfs.h"
 #include "rawio/device/system_sampler.h"
 #include "results/base/units.h"
 #include "results/measure/clock.h"
@@ -18,7 +21,8 @@ namespace {
 constexpr const char* kObserveExamples =
     "Examples:\n"
     "  plimsoll observe /dev/nvme1n1               until Ctrl-C, beside whatever runs on it\n"
-    "  plimsoll observe /var/lib/mysql --for 60s   the drives under a folder";
+    "  plimsoll observe /var/lib/mysql --for 60s   the drives under a folder\n"
+    "  plimsoll observe /dev/sdb --pid 4711        a database's I/O apart from the rest";
 
 constexpr std::int64_t kTableEvery_ns = 10'000'000'000;
 
@@ -27,6 +31,7 @@ struct ObserveOptions {
   std::string target;
   std::int64_t for_ns = 0;  // 0: until interrupted
   std::int64_t interval_ns = 1'000'000'000;
+  std::vector<int> processes;
 };
 
 std::string time_text(double ns) {
@@ -93,6 +98,25 @@ class LiveTable {
   std::int64_t shown_ns_ = 0;
 };
 
+// The processes and all they have started. Throws UsageError for one that isn't there.
+std::vector<int> with_descendants(const std::vector<int>& processes) {
+  std::vector<int> all = processes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto folder = std::filesystem::path("/proc") / std::to_string(all[i]);
+    if (!std::filesystem::exists(folder)) {
+      if (i >= processes.size()) continue;  // a child that has ended since
+      throw UsageError(fmt::format("no process {}: name one that runs", all[i]));
+    }
+    std::error_code ended;
+    for (const auto& task : std::filesystem::directory_iterator(folder / "task", ended)) {
+      const auto text = read_text(task.path() / "children").value_or("");
+      std::istringstream children(text);
+      for (int child = 0; children >> child;) all.push_back(child);
+    }
+  }
+  return all;
+}
+
 // Returns early when a stop is requested.
 void wait_until(std::int64_t deadline_ns, const std::stop_token& stop) {
   constexpr std::int64_t kGlance_ns = 50'000'000;
@@ -109,7 +133,8 @@ class Watch {
         options_(options),
         table_(options.common.quiet, stack.levels.front().bio_based),
         start_ns_(SystemClock::instance().now_ns()),
-        started_(start_best_observer(stack, start_ns_)) {
+        started_(start_best_observer(stack, start_ns_, ours(options))) {
+    system_.follow(with_descendants(options.processes));
     system_.start(start_ns_);
     record_.set_environment("observer", describe(started_));
     for (const auto& [name, why] : started_.missed) {
@@ -134,6 +159,10 @@ class Watch {
   }
 
  private:
+  static OwnProcesses ours(const ObserveOptions& options) {
+    return {.ids = with_descendants(options.processes), .rows = true};
+  }
+
   void take(const Part& part, std::int64_t now_ns) {
     const auto sample = started_.observer->sample(now_ns);
     write_sample(record_, part, true, sample);
@@ -173,6 +202,10 @@ void setup_observe(CLI::App& app, CommandContext& context) {
       ->required()
       ->type_name("");
   duration_option(*command, "--for,--time", options->for_ns, "How long (default: until Ctrl-C)");
+  command
+      ->add_option("--pid", options->processes,
+                   "Tell the I/O of this process and its children apart; may be repeated")
+      ->type_name("PID");
   duration_option(*command, "--interval", options->interval_ns, "Length of an interval");
   add_common_options(*command, options->common);
   command->callback([options, command, &context] {

@@ -126,6 +126,7 @@ void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& o
   const OltpResult result =
       run_oltp(database, *workload, run_spec(options), record, options.workload,
                observation.oltp_hooks(context.interrupt->token(), make_progress(options.common)));
+  observation.finish();
   if (result.interrupted) throw Error(ExitCode::kInterrupted, "interrupted");
 }
 

@@ -100,6 +100,7 @@ class Qualification {
     warn();
     characterise();
     run_database(place_.prepare_folder(record_.dir() / "mounted-drive"));
+    observation_.finish();
   }
 
  private:

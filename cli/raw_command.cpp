@@ -66,6 +66,7 @@ void measure(const std::vector<IoWorkload>& workloads, RawTargets& targets, Reco
     }
     if (result.interrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   }
+  observation.finish();
   targets.keep_if_asked();
 }
 

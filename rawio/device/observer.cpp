@@ -72,7 +72,7 @@ std::unique_ptr<Observer> make_observer(std::string_view name, const SystemRoots
 }
 
 StartedObserver start_best_observer(const DeviceStack& stack, std::int64_t now_ns,
-                                    const SystemRoots& roots) {
+                                    const OwnProcesses& ours, const SystemRoots& roots) {
   StartedObserver started;
   std::string reasons;
   for (const auto& kind : observer_kinds()) {
@@ -80,6 +80,7 @@ StartedObserver start_best_observer(const DeviceStack& stack, std::int64_t now_n
     if (why.empty()) {
       try {
         started.observer = kind.make(roots);
+        started.observer->tell_apart(ours);
         started.observer->start(stack, now_ns);
         started.name = kind.name;
         return started;

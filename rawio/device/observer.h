@@ -26,6 +26,13 @@ struct ObserverSample {
   std::vector<Warning> warnings;
 };
 
+// Whose I/O is to be told apart from everyone else's: these processes, and the children they fork
+// from then on.
+struct OwnProcesses {
+  std::vector<int> ids;  // none: nobody's
+  bool rows = false;     // also rows with histograms of each group: source "device:NAME (ours)"
+};
+
 // Adds a sample to the record as of `part`; commits nothing.
 void write_sample(Record& record, const Part& part, bool measured, const ObserverSample& sample);
 
@@ -35,6 +42,9 @@ void write_sample(Record& record, const Part& part, bool measured, const Observe
 class Observer {
  public:
   virtual ~Observer() = default;
+
+  // To be called before start(); one that can't tell processes apart does nothing.
+  virtual void tell_apart(const OwnProcesses&) {}
 
   // Counts from now on. `now_ns` is the Clock's.
   virtual void start(const DeviceStack& stack, std::int64_t now_ns) = 0;
@@ -77,7 +87,7 @@ struct StartedObserver {
 // The best observer that this machine and user can have, started. Throws RefusedError when none
 // can be had, saying why of each.
 StartedObserver start_best_observer(const DeviceStack& stack, std::int64_t now_ns,
-                                    const SystemRoots& roots = {});
+                                    const OwnProcesses& ours = {}, const SystemRoots& roots = {});
 
 // describe() with the observer's name and those missed: for Record::set_environment("observer", …).
 Json describe(const StartedObserver& started);

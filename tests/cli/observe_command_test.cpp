@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "rawio/device/observer.h"
@@ -41,6 +42,30 @@ bool wait_for_observer(const std::filesystem::path& dir) {
     usleep(25'000);
   }
   return false;
+}
+
+bool has_warning(const Record& record, const std::string& id) {
+  for (const auto& warning : record.warnings()) {
+    if (warning.id == id) return true;
+  }
+  return false;
+}
+
+// Ids of the kernel programs that a process holds.
+std::vector<std::string> programs_of(pid_t process) {
+  std::vector<std::string> ids;
+  const auto folder = std::filesystem::path("/proc") / std::to_string(process) / "fdinfo";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream info(entry.path());
+    for (std::string word; info >> word;) {
+      if (word == "prog_id:" && info >> word) ids.push_back(word);
+    }
+  }
+  return ids;
+}
+
+bool is_loaded(const std::string& program) {
+  return lab::run_process({"bpftool", "prog", "show", "id", program}).exit_code == 0;
 }
 
 const json* device_named(const json& run, const std::string& name) {
@@ -92,6 +117,72 @@ TEST_CASE("observe --for ends by itself", "[slow]") {
       observe({loop->node(), "--for", "1s", "--out", dir.free_path("run").string()}));
   CHECK(done.exit_code == 0);
   CHECK(done.out.find(loop->name()) != std::string::npos);
+}
+
+TEST_CASE("a device that is detached while it is observed ends its series, not the run", "[slow]") {
+  auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  lab::TempDir dir;
+  const auto out = dir.free_path("run");
+  lab::Process observer(observe(
+      {loop->node(), "--for", "3s", "--interval", "100ms", "--quiet", "--out", out.string()}));
+  REQUIRE(wait_for_observer(out));
+  loop->detach();
+  std::filesystem::path gone("/sys/block/" + loop->name() + "/loop");
+  CHECK_FALSE(std::filesystem::exists(gone));
+  const auto status = observer.wait(std::chrono::milliseconds(20'000));
+  REQUIRE(status);
+  CHECK(WIFEXITED(*status));
+  CHECK(WEXITSTATUS(*status) == 0);
+  CHECK(has_warning(Record::open(out), "device-vanished"));
+}
+
+TEST_CASE("Ctrl-C leaves none of the observer's programs in the kernel", "[slow]") {
+  if (!lab::has_program("bpftool")) return lab::skip("no bpftool in PATH");
+  auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  lab::TempDir dir;
+  const auto out = dir.free_path("run");
+  lab::Process observer(
+      observe({loop->node(), "--interval", "100ms", "--quiet", "--out", out.string()}));
+  REQUIRE(wait_for_observer(out));
+  const auto programs = programs_of(observer.pid());
+  if (programs.empty()) return lab::skip("this machine has no eBPF observer");
+  for (const auto& id : programs) CHECK(is_loaded(id));
+  observer.send(SIGINT);
+  REQUIRE(observer.wait(std::chrono::milliseconds(10'000)));
+  usleep(500'000);  // the kernel frees them after a grace period
+  for (const auto& id : programs) CHECK_FALSE(is_loaded(id));
+}
+
+TEST_CASE("a raw run says how much of the drive's work was others'", "[slow]") {
+  auto loop = lab::make<lab::LoopDevice>();
+  if (!loop) return;
+  lab::TempDir dir;
+  const auto out = dir.free_path("run");
+  const lab::Process other({"sh", "-c",
+                            "while dd if=" + loop->node() +
+                                " of=/dev/null bs=4096 iflag=direct count=500 2>/dev/null; do :; "
+                                "done"});
+  const auto done =
+      lab::run_process({PLIMSOLL_BINARY, "raw", loop->node(), "--rw", "randread", "--rate", "500/s",
+                        "--time", "1s", "--json", "--quiet", "--out", out.string()});
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  const auto run = json::parse(done.out);
+  if (run["environment"]["observer"]["name"] != "bpf") return lab::skip("needs eBPF");
+  CHECK(has_warning(Record::open(out), "shared-drive"));
+  CHECK(run["device"]["read_d2c_ns"]["count"] == run["device"]["reads"]);
+  CHECK(run["device"]["reads"] > run["operations"]["read"]["count"]);
+}
+
+TEST_CASE("doctor says when a device keeps no statistics, and what brings them") {
+  auto loop = lab::make<lab::LoopDevice>(lab::LoopOptions{.iostats = false});
+  if (!loop) return;
+  const auto done = lab::run_process({PLIMSOLL_BINARY, "doctor", loop->node()});
+  CHECK(done.exit_code == 0);
+  CHECK(done.out.find("echo 1 > /sys/block/" + loop->name() + "/queue/iostats") !=
+        std::string::npos);
 }
 
 TEST_CASE("observe without privilege falls back and says so", "[slow]") {

@@ -80,6 +80,9 @@ struct ProbedDisk {
   }
 };
 
+// Of one disk, the groups together: counts and histograms add.
+ProbedDisk together(const std::vector<ProbedDisk>& groups);
+
 // By the kernel's own statistics, while they are on.
 struct ProbeCost {
   std::uint64_t runs = 0;    // of all programs since the start

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "rawio/device/bpf/layout.h"
+#include "rawio/device/sysfs.h"
 #include "results/base/error.h"
 
 namespace plimsoll {
@@ -36,6 +37,11 @@ IntervalRow operation_row(const ProbedDisk& disk, ProbeOperation kind, std::int6
 bool belongs_in_every_interval(ProbeOperation kind) {
   return kind == ProbeOperation::kRead || kind == ProbeOperation::kWrite ||
          kind == ProbeOperation::kFlush;
+}
+
+// Unplugged, or a loop device without its file, or a drive without its medium.
+bool has_gone(const std::filesystem::path& disk) {
+  return read_number<std::uint64_t>(disk / "size").value_or(0) == 0;
 }
 
 // DiskPoints of one disk and interval; those without an event to speak of stay absent.
@@ -90,7 +96,9 @@ void BpfObserver::load(const DeviceStack& stack) {
     }
   }
   if (disks.empty()) throw RefusedError("no whole disk under the target to observe");
-  probe_.emplace(disks, ProbeOptions{.measure_cost = true});
+  probe_.emplace(disks,
+                 ProbeOptions{.tell_processes_apart = !ours_.ids.empty(), .measure_cost = true});
+  for (const int process : ours_.ids) probe_->add_process(process);
   disks_ = std::move(disks);
   said_.assign(disks_.size(), {});
   last_cost_ = {};
@@ -113,8 +121,14 @@ void BpfObserver::start(const DeviceStack& stack, std::int64_t now_ns) {
 
 ObserverSample BpfObserver::sample(std::int64_t now_ns) {
   ObserverSample sample = statistics_.sample(now_ns);
-  const auto disks = probe_->read();
-  for (std::size_t i = 0; i < disks.size(); ++i) add_disk(disks[i], i, now_ns, sample);
+  const auto taken = probe_->read();
+  const std::size_t groups = taken.size() / disks_.size();
+  for (std::size_t i = 0; i < disks_.size(); ++i) {
+    const auto first = taken.begin() + static_cast<std::ptrdiff_t>(i * groups);
+    const std::vector<ProbedDisk> parts(first, first + static_cast<std::ptrdiff_t>(groups));
+    add_disk(together(parts), i, now_ns, sample);
+    if (groups > 1) add_groups(parts, now_ns, sample);
+  }
   add_cost(now_ns, sample);
   last_ns_ = now_ns;
   first_ = false;
@@ -146,6 +160,26 @@ void BpfObserver::add_disk(const ProbedDisk& disk, std::size_t index, std::int64
   add_warnings(disk, said_[index], sample);
 }
 
+void BpfObserver::add_groups(const std::vector<ProbedDisk>& groups, std::int64_t now_ns,
+                             ObserverSample& sample) const {
+  for (const auto& group : groups) {
+    std::uint64_t ops = 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < kProbeOperations; ++i) {
+      const auto& operation = group.operations[i];
+      ops += operation.count;
+      bytes += operation.bytes;
+      if (!ours_.rows || operation.count + operation.errors == 0) continue;
+      auto row = operation_row(group, static_cast<ProbeOperation>(i), last_ns_, now_ns);
+      row.source += " (" + group.group + ")";
+      sample.rows.push_back(std::move(row));
+    }
+    DiskPoints points(group, now_ns, sample);
+    points.add(group.group + "_ops", static_cast<double>(ops));
+    points.add(group.group + "_bytes", static_cast<double>(bytes));
+  }
+}
+
 void BpfObserver::add_warnings(const ProbedDisk& disk, Said& said, ObserverSample& sample) const {
   if (disk.no_start_time != 0 && !std::exchange(said.iostats_off, true)) {
     sample.warnings.push_back(
@@ -162,8 +196,7 @@ void BpfObserver::add_warnings(const ProbedDisk& disk, Said& said, ObserverSampl
                      "\"untracked\", \"unmatched\" and \"unseen\" have them all.",
                      untimed, disk.name, disk.unseen)});
   }
-  const auto folder = roots_.sys / "block" / disk.name;
-  if (!std::filesystem::exists(folder) && !std::exchange(said.gone, true)) {
+  if (has_gone(roots_.sys / "block" / disk.name) && !std::exchange(said.gone, true)) {
     sample.warnings.push_back(
         {"device-vanished",
          fmt::format("{} went away during the run; its series ends there.", disk.name)});

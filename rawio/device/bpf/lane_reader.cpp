@@ -137,7 +137,54 @@ void take_operation(LaneTaker& taker, const CellRange& range, ProbedOperation& o
   }
 }
 
+void add_sizes(ProbedOperation& sum, const ProbedSizes& sizes) {
+  const auto same = std::find_if(sum.sizes.begin(), sum.sizes.end(), [&](const auto& one) {
+    return one.up_to_bytes == sizes.up_to_bytes;
+  });
+  if (same == sum.sizes.end()) {
+    sum.sizes.push_back(sizes);
+    return;
+  }
+  same->count += sizes.count;
+  same->d2c.merge(sizes.d2c);
+  same->q2c.merge(sizes.q2c);
+}
+
+void add_to(ProbedOperation& sum, const ProbedOperation& operation) {
+  sum.count += operation.count;
+  sum.bytes += operation.bytes;
+  sum.errors += operation.errors;
+  for (const auto& [code, times] : operation.errors_by_code) sum.errors_by_code[code] += times;
+  sum.d2c.merge(operation.d2c);
+  sum.q2c.merge(operation.q2c);
+  for (const auto& sizes : operation.sizes) add_sizes(sum, sizes);
+  std::sort(sum.sizes.begin(), sum.sizes.end(),
+            [](const auto& a, const auto& b) { return a.up_to_bytes < b.up_to_bytes; });
+  sum.issued += operation.issued;
+  sum.sequential += operation.sequential;
+}
+
 }  // namespace
+
+ProbedDisk together(const std::vector<ProbedDisk>& groups) {
+  ProbedDisk sum = groups.front();
+  sum.group = "all";
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const auto& group = groups[i];
+    for (std::size_t op = 0; op < kProbeOperations; ++op) {
+      add_to(sum.operations[op], group.operations[op]);
+    }
+    sum.flush_wait.merge(group.flush_wait);
+    sum.depth.merge(group.depth);
+    sum.partial += group.partial;
+    sum.requeued += group.requeued;
+    sum.unmatched += group.unmatched;
+    sum.no_start_time += group.no_start_time;
+    sum.untracked += group.untracked;
+    sum.unseen += group.unseen;
+  }
+  return sum;
+}
 
 int errno_of_status(unsigned status) {
   static constexpr int kErrno[] = {0,         EOPNOTSUPP, ETIMEDOUT, ENOSPC, ENOLINK,
