@@ -78,8 +78,9 @@ void bench(const std::string& node, const std::string& name, int seconds, int ro
   fmt::print("{}: off {:.0f} IOPS, on {:.0f} ({:+.1f} %), on and counted {:.0f} ({:+.1f} %)\n",
              node, off, median(iops[kOn]), 100 * (median(iops[kOn]) / off - 1),
              median(iops[kCounted]), 100 * (median(iops[kCounted]) / off - 1));
-  fmt::print("{:.0f} ns an I/O in the kernel's programs, {} events missed\n", median(cost_ns),
-             missed);
+  // The kernel counts what takes the processor from a program too: the least is the program's.
+  fmt::print("{:.0f} ns an I/O in the kernel's programs (least of the runs {:.0f}), {} missed\n",
+             median(cost_ns), *std::min_element(cost_ns.begin(), cost_ns.end()), missed);
 }
 
 }  // namespace
