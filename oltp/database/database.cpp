@@ -7,12 +7,22 @@
 #include <array>
 
 #include "oltp/database/sqlite_database.h"
+#include "results/record/redact.h"
+#ifdef PLIMSOLL_POSTGRESQL
+#include "oltp/database/postgresql_database.h"
+#endif
+#ifdef PLIMSOLL_MYSQL
+#include "oltp/database/mysql_database.h"
+#endif
+#ifdef PLIMSOLL_ODBC
+#include "oltp/database/odbc_database.h"
+#endif
 
 namespace plimsoll {
 
 std::string_view outcome_name(Outcome outcome) {
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "ok", "user rollback", "retryable", "in doubt", "failed", "fatal"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "ok", "user rollback", "retryable", "in doubt", "failed", "fatal", "lost"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
@@ -33,6 +43,18 @@ void execute_or_throw(Session& session, const std::string& sql,
 const std::vector<DatabaseKind>& database_kinds() {
   static const std::vector<DatabaseKind> kinds = {
       {"sqlite", "sqlite:PATH[?cache=64MiB&synchronous=full&page_size=4096]", open_sqlite_database},
+#ifdef PLIMSOLL_POSTGRESQL
+      {"postgresql", "postgresql://USER@HOST/DATABASE[?sslmode=require&…]",
+       open_postgresql_database},
+#endif
+#ifdef PLIMSOLL_MYSQL
+      {"mysql", "mysql://USER@HOST/DATABASE[?socket=PATH&ssl-mode=required&…]",
+       open_mysql_database},
+#endif
+#ifdef PLIMSOLL_ODBC
+      {"sqlserver", "sqlserver:Driver={ODBC Driver 18 for SQL Server};Server=HOST;Database=NAME;…",
+       open_odbc_database},
+#endif
   };
   return kinds;
 }
@@ -44,8 +66,8 @@ std::unique_ptr<Database> open_database(const std::string& url) {
   if (kind != kinds.end() && url.size() > scheme.size()) return kind->open(url);
   std::vector<std::string_view> forms;
   for (const DatabaseKind& known : kinds) forms.push_back(known.url_form);
-  throw UsageError(
-      fmt::format("'{}' names no database that is built in; give {}", url, fmt::join(forms, ", ")));
+  throw UsageError(fmt::format("'{}' names no database that is built in; give {}", redact(url),
+                               fmt::join(forms, ", ")));
 }
 
 }  // namespace plimsoll

@@ -25,9 +25,11 @@ enum class Outcome {
   kRetryable,     // deadlock, serialization, busy: rolled back, the same input may run again
   kInDoubt,       // the connection was lost in commit: may or may not have happened; never retried
   kFailed,        // this transaction can't be done (a constraint, a type); the session goes on
-  kFatal          // the session or the database is of no more use: disk full, I/O error, corruption
+  kFatal,         // the session or the database is of no more use: disk full, I/O error, corruption
+  kLost           // the connection was lost, not in a commit: after reconnect() the same input may
+                  // run again
 };
-// "ok", "user rollback", "retryable", "in doubt", "failed", "fatal".
+// "ok", "user rollback", "retryable", "in doubt", "failed", "fatal", "lost".
 std::string_view outcome_name(Outcome outcome);
 
 struct DbError {
@@ -64,13 +66,22 @@ class DbRows {
 class Session {
  public:
   virtual ~Session() = default;
-  // Parameters are `?`, in order. Throws BrokenError with the SQL and the database's words.
+  // Parameters are `?`, in order. Throws BrokenError with the SQL and the database's words; a driver
+  // of ODBC may leave that to the first execute.
   virtual StatementId prepare(const std::string& sql) = 0;
   virtual Outcome begin(Access access) = 0;
   // The number of parameters must be the statement's (asserted).
   virtual Outcome execute(StatementId statement, std::span<const DbView> parameters) = 0;
   virtual Outcome commit() = 0;
   virtual Outcome rollback() = 0;
+  // Between these two, statements that don't need each other's results go in one round trip where
+  // the engine can: begin, execute and commit then only queue and say kOk, and end_batch gives the
+  // first outcome that isn't, after which nothing was done. Elsewhere they change nothing.
+  virtual void start_batch() {}
+  virtual Outcome end_batch() { return Outcome::kOk; }
+  // After the connection was lost: connects once more and prepares all statements again; their ids
+  // stay. kLost while the server is still away. What runs inside this process is never lost.
+  virtual Outcome reconnect() { return Outcome::kOk; }
   virtual const DbRows& rows() const = 0;
   virtual const DbError& error() const = 0;
 };
@@ -90,6 +101,23 @@ class BulkLoad {
   // Restores the durable settings; all that was committed is on the drive when it returns. Throws
   // BrokenError.
   virtual void finish() = 0;
+};
+
+// One of an engine's own figures, by the engine's own name.
+struct DbFigure {
+  std::string name;
+  double value = 0;
+  bool total = true;  // counts up since the server's start; else a level
+};
+
+// What a database tells of itself during a run, on a connection of its own. One thread.
+class DbProbe {
+ public:
+  virtual ~DbProbe() = default;
+  virtual std::vector<DbFigure> figures() = 0;  // throws BrokenError when it can't tell
+  // How many sessions that are at work wait for what, now; "CPU" for nothing that it knows of.
+  // Throws BrokenError.
+  virtual std::map<std::string, int> waits() = 0;
 };
 
 // What makes the numbers fiction or doubtful, found before a run. One that refuses does so unless
@@ -115,6 +143,8 @@ class Database {
   virtual std::vector<PreflightFinding> preflight() = 0;
   // For set-up only (DDL, pragmas): several statements, no result. Throws BrokenError.
   virtual void run_script(const std::string& sql) = 0;
+  // Null where the engine has nothing to tell. Throws Error.
+  virtual std::unique_ptr<DbProbe> probe() { return nullptr; }
 
   // --- loading
   // The database is made where it doesn't exist and the engine can. Throws Error.

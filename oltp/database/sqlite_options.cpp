@@ -50,12 +50,12 @@ void set_cache(SqliteOptions& options, std::string_view text) {
   }
 }
 
-struct Setting {
+struct SqliteUrlSetting {
   std::string_view name;
   void (*set)(SqliteOptions& options, std::string_view text);
 };
 
-const std::array<Setting, 6> kSettings = {{
+const std::array<SqliteUrlSetting, 6> kSqliteUrlSettings = {{
     {"cache", set_cache},
     {"synchronous", set_synchronous},
     {"page_size", set_page_bytes},
@@ -67,10 +67,11 @@ const std::array<Setting, 6> kSettings = {{
 
 void set(SqliteOptions& options, std::string_view pair) {
   const std::size_t equals = pair.find('=');
-  const auto setting = std::ranges::find(kSettings, pair.substr(0, equals), &Setting::name);
-  if (setting == kSettings.end() || equals == std::string_view::npos) {
+  const auto setting =
+      std::ranges::find(kSqliteUrlSettings, pair.substr(0, equals), &SqliteUrlSetting::name);
+  if (setting == kSqliteUrlSettings.end() || equals == std::string_view::npos) {
     std::string names;
-    for (const Setting& known : kSettings) {
+    for (const SqliteUrlSetting& known : kSqliteUrlSettings) {
       names += (names.empty() ? "" : ", ") + std::string(known.name);
     }
     throw UsageError(
