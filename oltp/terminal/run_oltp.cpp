@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "oltp/terminal/database_series.h"
 #include "results/base/error.h"
 #include "results/base/units.h"
 #include "results/measure/interval_series.h"
@@ -51,6 +52,7 @@ Json part_spec(const Workload& workload, const OltpSpec& spec) {
   json["rate"] = spec.rate_per_s ? Json(*spec.rate_per_s) : Json();
   json["interval_ns"] = spec.interval_ns;
   json["retry_limit"] = spec.retry.limit;
+  json["on_outage"] = spec.on_outage == OnOutage::kEnd ? "end" : "continue";
   return json;
 }
 
@@ -90,7 +92,7 @@ class Run {
  public:
   Run(const Workload& workload, const OltpSpec& spec, Record& record, const OltpHooks& hooks,
       std::vector<std::unique_ptr<Terminal>>& terminals, TerminalShared& shared,
-      std::int64_t start_ns)
+      std::unique_ptr<DbProbe> probe, std::int64_t start_ns)
       : workload_(workload),
         spec_(spec),
         record_(record),
@@ -101,7 +103,8 @@ class Run {
         measured_from_ns_(start_ns + spec.warmup_ns),
         series_(start_ns,
                 [this](const IntervalSample& s) { record_.add_interval(part_, "oltp", s); }),
-        finish_(spec.threads) {
+        finish_(spec.threads),
+        database_series_(std::move(probe), shared.clock) {
     const auto& names = workload.transactions();
     for (const auto& terminal : terminals) {
       for (std::size_t type = 0; type < names.size(); ++type) {
@@ -121,6 +124,7 @@ class Run {
   void stop(std::int64_t now_ns);
   void report(std::int64_t now_ns);
   void watch_progress(const OltpTick& ended);
+  void record_outages(bool all);
   Json facts() const;
   Json client_cpu() const;
   void warn(const Json& facts);
@@ -136,6 +140,7 @@ class Run {
   Part part_;
   IntervalSeries series_;
   Finish finish_;
+  DatabaseSeries database_series_;
   bool measuring_ = false;
   bool interrupted_ = false;
   std::int64_t last_tick_ns_ = 0;
@@ -213,6 +218,8 @@ void Run::tick(std::int64_t now_ns) {
                       static_cast<double>(shared_.queue.overdue_ns(now_ns)));
   }
   watch_progress(ended);
+  record_outages(finish_.all_ended());
+  database_series_.drain(record_, part_);
   if (hooks_.on_tick) hooks_.on_tick(part_, ended);
   record_.commit();
   report(now_ns);
@@ -246,6 +253,16 @@ void Run::watch_progress(const OltpTick& ended) {
                      fmt::format("no transaction was committed for {}",
                                  format_duration(until_ns - stalled_since_ns_))});
   stalled_since_ns_ = -1;
+}
+
+void Run::record_outages(bool all) {
+  for (const Outage& outage : shared_.take_outages(all)) {
+    const std::int64_t end_ns = outage.end_ns != 0 ? outage.end_ns : last_tick_ns_;
+    record_.add_event(
+        {outage.start_ns, end_ns - outage.start_ns, "outage",
+         fmt::format("{} of {} sessions were lost{}: {}", outage.sessions, spec_.threads,
+                     outage.end_ns != 0 ? "" : " and did not come back", outage.error.message)});
+  }
 }
 
 void Run::report(std::int64_t now_ns) {
@@ -343,16 +360,17 @@ OltpResult run_oltp(Database& database, const Workload& workload, const OltpSpec
                     Record& record, const std::string& part_name, const OltpHooks& hooks) {
   check_spec(spec);
   SystemClock& clock = SystemClock::instance();
-  TerminalShared shared(clock, spec.retry);
+  TerminalShared shared(clock, spec.retry, spec.on_outage);
   std::vector<std::unique_ptr<Terminal>> terminals;
   for (int i = 0; i < spec.threads; ++i) {
     terminals.push_back(
         std::make_unique<Terminal>(shared, workload, database.connect(), i, spec.seed));
   }
+  auto probe = database.probe();
   // Everything that takes time to set up is done before the clock starts.
   const std::int64_t start_ns = clock.now_ns();
   shared.queue.open(make_arrivals(spec, start_ns));
-  Run run(workload, spec, record, hooks, terminals, shared, start_ns);
+  Run run(workload, spec, record, hooks, terminals, shared, std::move(probe), start_ns);
   OltpResult result = run.run(part_name);
   if (const auto error = shared.broken_by()) {
     throw BrokenError(fmt::format(

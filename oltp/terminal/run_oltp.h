@@ -23,6 +23,7 @@ struct OltpSpec {
   ArrivalKind arrivals = ArrivalKind::kPoisson;  // with a rate
   std::int64_t interval_ns = 1'000'000'000;
   RetryPolicy retry;
+  OnOutage on_outage = OnOutage::kGoOn;
   std::uint64_t seed = 1;
 };
 
@@ -52,11 +53,11 @@ struct OltpResult {
 // Runs until the time is over, `hooks.stop`, or the first fatal error. Transactions that run at the
 // deadline are finished and counted, in the last interval, which is that much longer. Writes a part
 // of kind "oltp": rows of source "oltp" with one operation a transaction type, points "repeats"
-// and, with a rate, "overdue_ns"; errors_by_code is by Outcome. Facts: threads, arrivals,
-// asked_rate, achieved_rate, distribution, committed, user_rollbacks, retried, failed, errors,
-// retries, retrying_s, unstarted, client_cpu, transactions {name: the counts}. Throws Error before
-// the part begins for what prevents a run; BrokenError, after the part has ended with all that was
-// measured, for a fatal one.
+// and, with a rate, "overdue_ns"; events "stall" and "outage"; errors_by_code is by Outcome. Facts:
+// threads, arrivals, asked_rate, achieved_rate, distribution, committed, user_rollbacks, retried,
+// failed, errors, retries, retrying_s, unstarted, client_cpu, transactions {name: the counts}.
+// Throws Error before the part begins for what prevents a run; BrokenError, after the part has
+// ended with all that was measured, for a fatal one.
 OltpResult run_oltp(Database& database, const Workload& workload, const OltpSpec& spec,
                     Record& record, const std::string& part_name, const OltpHooks& hooks);
 

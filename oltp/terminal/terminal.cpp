@@ -7,6 +7,8 @@ namespace {
 
 // Sleeps end this often to see whether the run was stopped.
 constexpr std::int64_t kStopCheck_ns = 50'000'000;
+// Between two attempts to come back to a database that is away, times 0.5..1.5 by chance.
+constexpr std::int64_t kReconnect_ns = 100'000'000;
 
 void add_all(std::map<std::string, std::uint64_t>& into,
              const std::map<std::string, std::uint64_t>& from) {
@@ -36,12 +38,39 @@ std::optional<DbError> TerminalShared::broken_by() {
   return error_;
 }
 
+// A session that was idle during an outage notices late; that is no outage of its own.
+void TerminalShared::lost(std::int64_t now_ns, std::int64_t connected_ns, const DbError& error) {
+  const std::lock_guard lock(mutex_);
+  if (lost_sessions_++ == 0 && connected_ns > last_outage_ns_) {
+    outages_.push_back({now_ns, 0, 0, error});
+    last_outage_ns_ = now_ns;
+  }
+  if (!outages_.empty()) ++outages_.back().sessions;
+}
+
+void TerminalShared::back(std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (--lost_sessions_ == 0 && !outages_.empty() && outages_.back().end_ns == 0)
+    outages_.back().end_ns = now_ns;
+}
+
+std::vector<Outage> TerminalShared::take_outages(bool all) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Outage> taken;
+  for (const Outage& outage : outages_) {
+    if (all || outage.end_ns != 0) taken.push_back(outage);
+  }
+  std::erase_if(outages_, [all](const Outage& outage) { return all || outage.end_ns != 0; });
+  return taken;
+}
+
 Terminal::Terminal(TerminalShared& shared, const Workload& workload,
                    std::unique_ptr<Session> session, int index, std::uint64_t seed)
     : shared_(shared),
       session_(std::move(session)),
       script_(workload.script(*session_, index)),
       rng_(mix_seed(seed, static_cast<std::uint64_t>(index))),
+      connected_ns_(shared.clock.now_ns()),
       pause_rng_(rng_() + 1) {
   const std::size_t types = workload.transactions().size();
   for (std::size_t type = 0; type < types; ++type) {
@@ -84,19 +113,46 @@ void Terminal::run_one(std::size_t type, std::int64_t intended_ns, std::int64_t 
   for (int repeats = 0;; ++repeats) {
     outcome = script_->run();
     finished_ns = shared_.clock.now_ns();
-    if (!may_retry(outcome, repeats, finished_ns)) break;
+    const std::string code = outcome == Outcome::kOk ? "" : session_->error().code;
+    const bool connected = outcome != Outcome::kLost || come_back(finished_ns);
+    if (!connected || !may_retry(outcome, repeats, finished_ns)) break;
     ++counts.retried;
-    ++counts.retries[session_->error().code];
+    ++counts.retries[code];
     pause(repeats, finished_ns);
     attempt_ns = shared_.clock.now_ns();
   }
   counts.retrying_ns = attempt_ns - started_ns;
   account(outcome, type, {intended_ns, started_ns, finished_ns}, counts);
+  if (outcome == Outcome::kInDoubt) come_back(finished_ns);
+}
+
+// False when the database isn't back at the deadline, or the run ends for it.
+bool Terminal::come_back(std::int64_t now_ns) {
+  shared_.lost(now_ns, connected_ns_, session_->error());
+  if (shared_.on_outage == OnOutage::kEnd) {
+    shared_.break_off(session_->error());
+    return false;
+  }
+  Outcome outcome = session_->reconnect();
+  while (outcome == Outcome::kLost) {
+    now_ns = shared_.clock.now_ns();
+    if (now_ns >= shared_.queue.deadline_ns()) return false;
+    const std::int64_t wait_ns = uniform(pause_rng_, kReconnect_ns / 2, kReconnect_ns * 3 / 2);
+    shared_.clock.sleep_until_ns(std::min(now_ns + wait_ns, shared_.queue.deadline_ns()));
+    outcome = session_->reconnect();
+  }
+  if (outcome != Outcome::kOk) {
+    shared_.break_off(session_->error());
+    return false;
+  }
+  connected_ns_ = shared_.clock.now_ns();
+  shared_.back(connected_ns_);
+  return true;
 }
 
 bool Terminal::may_retry(Outcome outcome, int repeats, std::int64_t now_ns) const {
-  return outcome == Outcome::kRetryable && repeats < shared_.retry.limit &&
-         now_ns < shared_.queue.deadline_ns();
+  const bool again = outcome == Outcome::kRetryable || outcome == Outcome::kLost;
+  return again && repeats < shared_.retry.limit && now_ns < shared_.queue.deadline_ns();
 }
 
 void Terminal::pause(int repeats, std::int64_t now_ns) {

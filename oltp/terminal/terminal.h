@@ -36,12 +36,26 @@ struct Tally {
   void merge(const Tally& other);
 };
 
+// What to do when the database goes away: come back to it when it does, or end the run.
+enum class OnOutage { kGoOn, kEnd };
+
+// From the first session that was lost until all that were lost are back.
+struct Outage {
+  std::int64_t start_ns;
+  std::int64_t end_ns;  // 0: not over
+  int sessions = 0;     // that were lost
+  DbError error;        // the first one's
+};
+
 // What terminals share with the thread that runs them.
 struct TerminalShared {
-  TerminalShared(Clock& run_clock, const RetryPolicy& policy) : clock(run_clock), retry(policy) {}
+  TerminalShared(Clock& run_clock, const RetryPolicy& policy,
+                 OnOutage outage_policy = OnOutage::kGoOn)
+      : clock(run_clock), retry(policy), on_outage(outage_policy) {}
 
   Clock& clock;
   const RetryPolicy retry;
+  const OnOutage on_outage;
   ArrivalQueue queue;
   std::atomic<bool> measuring{false};
   std::atomic<std::uint64_t> repeats{0};  // all terminals', for the series
@@ -50,9 +64,18 @@ struct TerminalShared {
   void break_off(const DbError& error);
   std::optional<DbError> broken_by();
 
+  // A session that was connected since `connected_ns` found itself lost; is connected again.
+  void lost(std::int64_t now_ns, std::int64_t connected_ns, const DbError& error);
+  void back(std::int64_t now_ns);
+  // The outages that are over since the last call; with `all` also one that isn't.
+  std::vector<Outage> take_outages(bool all);
+
  private:
   std::mutex mutex_;
   std::optional<DbError> error_;
+  std::vector<Outage> outages_;
+  std::int64_t last_outage_ns_ = INT64_MIN;  // its start
+  int lost_sessions_ = 0;
 };
 
 // One terminal: a session, its script, its recorders. run() in a thread of its own; the results
@@ -61,7 +84,8 @@ struct TerminalShared {
 // Clock points: a closed loop intends a transaction when it starts it, after its input was drawn.
 // An open loop intends it when it was due; the wait for a free terminal is part of response time.
 // Service time begins at the first attempt; both end when the last attempt has, so both hold the
-// failed attempts and the waits between. Only committed transactions are in the histograms.
+// failed attempts, the waits between and an outage that a transaction lasts through. Only committed
+// transactions are in the histograms.
 class Terminal {
  public:
   Terminal(TerminalShared& shared, const Workload& workload, std::unique_ptr<Session> session,
@@ -78,12 +102,14 @@ class Terminal {
   void run_one(std::size_t type, std::int64_t intended_ns, std::int64_t started_ns);
   bool may_retry(Outcome outcome, int repeats, std::int64_t now_ns) const;
   void pause(int repeats, std::int64_t now_ns);
+  bool come_back(std::int64_t now_ns);
   void account(Outcome outcome, std::size_t type, const OpTiming& timing, const Tally& counts);
 
   TerminalShared& shared_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Script> script_;
   Rng rng_;
+  std::int64_t connected_ns_;
   Rng pause_rng_;  // apart, so that retries don't change what is drawn
   std::vector<std::unique_ptr<Recorder>> recorders_;
   std::vector<Tally> tallies_[2];

@@ -72,6 +72,7 @@ class SysbenchScript final : public Script {
     std::array<char, kCLength> c;
     std::array<char, kPadLength> pad;
   };
+  Outcome run_statements();
   DbView draw_parameter(Draw what, Rng& rng, Texts& texts);
 
   const SysbenchRow& row_;
@@ -124,6 +125,14 @@ DbView SysbenchScript::draw_parameter(Draw what, Rng& rng, Texts& texts) {
 }
 
 Outcome SysbenchScript::run() {
+  if (!options_.pipeline) return run_statements();
+  session_.start_batch();
+  const Outcome queued = run_statements();
+  const Outcome outcome = session_.end_batch();
+  return queued == Outcome::kOk ? outcome : queued;
+}
+
+Outcome SysbenchScript::run_statements() {
   if (row_.transaction) {
     if (const Outcome begun = session_.begin(row_.access); begun != Outcome::kOk) return begun;
   }
@@ -158,6 +167,7 @@ class SysbenchWorkload final : public Workload {
             {"range_size", options_.range_size},
             {"rand_type", random_kind_names()[static_cast<std::size_t>(options_.random)]},
             {"rand_scrambled", options_.scrambled},
+            {"pipeline", options_.pipeline},
             {"seed", options_.seed}};
   }
 

@@ -18,6 +18,7 @@ struct SysbenchOptions {
   std::int64_t range_size = 100;    // rows of a range select
   RandomKind random = RandomKind::kUniform;
   bool scrambled = false;
+  bool pipeline = false;  // a transaction in one round trip, where the engine can
   std::uint64_t seed = 1;  // of the data, the draws and the scrambling
 };
 
