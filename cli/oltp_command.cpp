@@ -34,6 +34,8 @@ struct OltpOptions {
   double rate_per_s = 0;  // 0: closed loop
   std::string arrivals = "poisson";
   int retries = 10;
+  bool pipeline = false;
+  std::string on_outage = "continue";
 };
 
 SysbenchOptions data_options(const OltpOptions& options) {
@@ -43,6 +45,7 @@ SysbenchOptions data_options(const OltpOptions& options) {
   data.range_size = options.range_size;
   data.random = parse_random_kind(options.random);
   data.scrambled = options.scrambled;
+  data.pipeline = options.pipeline;
   data.seed = options.common.seed;
   return data;
 }
@@ -54,6 +57,13 @@ SysbenchOptions with_load_defaults(SysbenchOptions data) {
   return data;
 }
 
+OltpPlaceOptions place_options(const OltpOptions& options) {
+  OltpPlaceOptions place = options.place;
+  place.accept_unbounded = options.common.accepts("unbounded-memory");
+  place.sessions = options.threads;
+  return place;
+}
+
 OltpSpec run_spec(const OltpOptions& options) {
   OltpSpec spec;
   spec.threads = options.threads;
@@ -63,6 +73,7 @@ OltpSpec run_spec(const OltpOptions& options) {
   if (options.rate_per_s > 0) spec.rate_per_s = options.rate_per_s;
   spec.arrivals = options.arrivals == "constant" ? ArrivalKind::kConstant : ArrivalKind::kPoisson;
   spec.retry.limit = options.retries;
+  if (options.on_outage == "end") spec.on_outage = OnOutage::kEnd;
   spec.seed = options.common.seed;
   return spec;
 }
@@ -103,7 +114,7 @@ void load(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& opti
 ExitCode run_load(OltpOptions& options, const CLI::App& command, const CommandContext& context) {
   sysbench_row(options.workload);
   options.place.keep = true;
-  OltpPlace place(options.place);
+  OltpPlace place(place_options(options));
   const SysbenchOptions data = with_load_defaults(data_options(options));
   check_load(place.database(), data);
   Record record = create_record(make_spec(command, context, options.common, place.url()),
@@ -111,7 +122,7 @@ ExitCode run_load(OltpOptions& options, const CLI::App& command, const CommandCo
   return conclude(record, options.common, Output::kSummary, [&] {
     describe(record, place.stack());
     load(place, data, options, record, context);
-    record.set_environment("database", place.database().environment());
+    place.describe(record);
   });
 }
 
@@ -119,8 +130,8 @@ void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& o
              Record& record, const CommandContext& context) {
   Database& database = place.database();
   for (const Warning& warning : check_settings(database, options.common)) record.warn(warning);
-  record.set_environment("database", database.environment());
-  warn_if_cached(record, database.size_bytes());
+  place.describe(record);
+  warn_if_cached(record, database);
   const auto workload = make_sysbench(sysbench_row(options.workload), data, database.engine());
   Observation observation(record, place.stack());
   const OltpResult result =
@@ -133,7 +144,7 @@ void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& o
 ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandContext& context) {
   sysbench_row(options.workload);
   check_spec(run_spec(options));
-  OltpPlace place(options.place);
+  OltpPlace place(place_options(options));
   SysbenchOptions data = data_options(options);
   if (place.is_new()) {
     data = with_load_defaults(data);
@@ -154,8 +165,9 @@ ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandCon
 
 ExitCode run_drop(OltpOptions& options) {
   options.place.keep = true;
-  OltpPlace place(options.place);
+  OltpPlace place(place_options(options));
   const int dropped = drop_sysbench(place.database());
+  place.reclaim();
   if (options.common.json) {
     fmt::print("{}\n", Json{{"command", "oltp drop"}, {"tables", dropped}}.dump(2));
   } else {
@@ -169,11 +181,14 @@ ExitCode run_drop(OltpOptions& options) {
 void add_place_options(CLI::App& command, OltpOptions& options) {
   command
       .add_option("--db", options.place.db,
-                  "The database: sqlite:PATH[?cache=64MiB&…]; with --place the engine, sqlite")
+                  "The database: sqlite:PATH, postgresql://…, mysql://… or sqlserver:…; with "
+                  "--place the engine: sqlite, postgresql, mariadb or mysql")
       ->type_name("URL");
   command
       .add_option("--place", options.place.dir, "A folder of the drive to put the database into")
       ->type_name("DIR");
+  size_option(command, "--memory", options.place.memory_bytes,
+              "With --place: hold the database and its page cache to it");
 }
 
 void add_data_options(CLI::App& command, OltpOptions& options, const std::string& otherwise) {
@@ -219,6 +234,10 @@ void add_run_options(CLI::App& command, OltpOptions& options) {
       .add_option("--retries", options.retries, "Repeats of a transaction, e.g. after a deadlock")
       ->type_name("N")
       ->check(whole_number(0, kMostRetries));
+  command.add_flag("--pipeline", options.pipeline,
+                   "Send a transaction in one round trip (PostgreSQL)");
+  command.add_option("--on-outage", options.on_outage, "When the database goes away")
+      ->check(CLI::IsMember({"continue", "end"}));
   command.add_flag("--keep", options.place.keep, "With --place: leave the database there");
 }
 

@@ -9,7 +9,8 @@ namespace plimsoll::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kScratchName = "oltp";
+// Besides the terminals': the load's, the probe's, set-up's.
+constexpr unsigned kOtherSessions = 7;
 
 // What the drive is found by: the data itself, or the folder it will be made in.
 fs::path nearest_existing(const fs::path& path) {
@@ -27,39 +28,43 @@ DeviceStack stack_of(const Database& database) {
 
 OltpPlace::OltpPlace(const OltpPlaceOptions& options) : url_(options.db) {
   if (!options.dir.empty()) {
-    place(options);
+    if (fs::is_directory(options.dir)) require_writable(options.dir);
+    PlacementOptions placed;
+    if (!options.db.empty()) placed.engine = options.db;
+    placed.folder = options.dir;
+    placed.keep = options.keep;
+    if (options.memory_bytes > 0) placed.memory_bytes = options.memory_bytes;
+    placed.accept_unbounded = options.accept_unbounded;
+    placed.sessions = static_cast<unsigned>(options.sessions) + kOtherSessions;
+    placement_ = std::make_unique<Placement>(placed);
+    url_ = placement_->url();
+    database_ = &placement_->database();
   } else if (options.db.empty()) {
     throw UsageError(
         "which database? give --db sqlite:PATH, or --place DIR to have one made there");
   } else if (options.db.find(':') == std::string::npos) {
     throw UsageError(fmt::format("--db {} is an engine: say where with --place DIR", options.db));
+  } else {
+    opened_ = open_database(url_);
+    database_ = opened_.get();
   }
-  database_ = open_database(url_);
   stack_ = stack_of(*database_);
 }
 
-void OltpPlace::place(const OltpPlaceOptions& options) {
-  if (options.db.find(':') != std::string::npos) {
-    throw UsageError("--place DIR makes a database: with it, --db names an engine such as sqlite");
+void OltpPlace::reclaim() {
+  if (placement_) {
+    placement_->reclaim();
+  } else {
+    database_->reclaim();
   }
-  if (!fs::is_directory(options.dir)) {
-    throw UsageError(
-        fmt::format("--place {}: no such folder; name one of the drive", options.dir.string()));
-  }
-  require_writable(options.dir);
-  const std::size_t mark = options.db.find('?');
-  const std::string engine = options.db.empty() ? "sqlite" : options.db.substr(0, mark);
-  const std::string settings = mark == std::string::npos ? "?" : options.db.substr(mark);
-  const std::string name = fmt::format("plimsoll-{}.db", engine);
-  ScratchDir::remove_abandoned(options.dir, kScratchName);
-  fs::path path = options.dir / name;
-  is_new_ = !fs::exists(path);
-  if (is_new_ && !options.keep) {
-    open_database(engine + ":x" + settings);  // before a folder is made for what can't be
-    scratch_ = std::make_unique<ScratchDir>(options.dir, kScratchName);
-    path = scratch_->path() / name;
-  }
-  url_ = engine + ":" + path.string() + settings;
+}
+
+void OltpPlace::describe(Record& record) {
+  record.set_environment("database", database_->environment());
+  if (!placement_) return;
+  if (const auto server = placement_->environment(); !server.is_null())
+    record.set_environment("server", server);
+  if (placement_->warning()) record.warn(*placement_->warning());
 }
 
 }  // namespace plimsoll::cli

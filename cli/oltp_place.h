@@ -1,25 +1,28 @@
 // Which database `oltp` works on: one by URL, or one placed in a folder of the drive.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "oltp/database/database.h"
+#include "oltp/server/placement.h"
 #include "rawio/device/identity.h"
-#include "results/base/scratch.h"
+#include "results/record/record.h"
 
 namespace plimsoll::cli {
 
 struct OltpPlaceOptions {
-  std::string db;  // a URL; with `dir` an engine, with settings or not: "sqlite?cache=1g"
+  std::string db;  // a URL; with `dir` an engine: "sqlite?cache=1g", "postgresql", "mariadb"
   std::filesystem::path dir;  // --place
   bool keep = false;
+  std::uint64_t memory_bytes = 0;  // --memory; 0: not given
+  bool accept_unbounded = false;
+  int sessions = 1;  // of the run
 };
 
-// A placed database that is kept is DIR/plimsoll-ENGINE.db, and is found there by the next call;
-// one that isn't lies in a scratch folder and goes with this object. Scratch folders that a killed
-// run left in DIR are removed.
+// A database by its URL, or a Placement with the drive beneath it.
 class OltpPlace {
  public:
   // Throws UsageError and whatever opening the database throws.
@@ -27,18 +30,19 @@ class OltpPlace {
 
   Database& database() { return *database_; }
   const std::string& url() const { return url_; }
-  bool is_kept() const { return scratch_ == nullptr; }
+  bool is_kept() const { return !placement_ || placement_->is_kept(); }
   // A placed one that has to be loaded before a run.
-  bool is_new() const { return is_new_; }
+  bool is_new() const { return placement_ && placement_->is_new(); }
+  void reclaim();  // after a drop
   const DeviceStack& stack() const { return stack_; }
+  // Database, server and what is doubtful about them into the record.
+  void describe(Record& record);
 
  private:
-  void place(const OltpPlaceOptions& options);
-
-  std::unique_ptr<ScratchDir> scratch_;
+  std::unique_ptr<Placement> placement_;
+  std::unique_ptr<Database> opened_;
+  Database* database_ = nullptr;
   std::string url_;
-  bool is_new_ = false;
-  std::unique_ptr<Database> database_;
   DeviceStack stack_;
 };
 

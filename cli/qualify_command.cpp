@@ -9,10 +9,10 @@
 #include "cli/qualify_place.h"
 #include "cli/qualify_plan.h"
 #include "cli/target_warnings.h"
+#include "oltp/server/placement.h"
 #include "oltp/workload/sysbench_load.h"
 #include "rawio/engine/io_engine.h"
 #include "rawio/workload/target.h"
-#include "results/base/scratch.h"
 #include "results/base/units.h"
 
 namespace plimsoll::cli {
@@ -26,6 +26,8 @@ struct QualifyOptions {
   std::string target;
   std::string profile = "quick";
   std::string engine = "io_uring";
+  std::string db = "sqlite";
+  std::uint64_t memory_bytes = 0;  // 0: not given
   // Instead of the profile's; 0: the profile's.
   std::uint64_t file_bytes = 0;
   std::int64_t raw_time_ns = 0;
@@ -41,6 +43,7 @@ constexpr const char* kQualifyExamples =
     "Examples:\n"
     "  plimsoll qualify /mnt/nvme1                  a first answer in under four minutes\n"
     "  plimsoll qualify /mnt/nvme1 --profile smoke  under a minute\n"
+    "  plimsoll qualify /mnt/nvme1 --db postgresql  with a server of its own on the drive\n"
     "  plimsoll qualify /dev/nvme1n1 --erase        a whole drive; all on it is lost";
 
 QualifyProfile chosen_profile(const QualifyOptions& options) {
@@ -158,15 +161,23 @@ void Qualification::characterise() {
 }
 
 void Qualification::run_database(const fs::path& folder) {
-  const ScratchDir scratch(folder, "qualify");
-  const auto database = open_database("sqlite:" + (scratch.path() / "sbtest.db").string());
+  PlacementOptions placed;
+  placed.engine = options_.db;
+  placed.folder = folder;
+  if (options_.memory_bytes > 0) placed.memory_bytes = options_.memory_bytes;
+  placed.accept_unbounded = options_.common.accepts("unbounded-memory");
+  Placement placement(placed);
+  Database* const database = &placement.database();
   const auto data = sysbench_options(profile_, options_.common.seed);
   std::size_t number = 1 + characterisation(profile_, options_.engine, 0).size();
-  const auto loaded = load_sysbench(*database, data, record_, "load",
-                                    {.progress = step(++number, "load"), .stop = stop_});
+  load_sysbench(*database, data, record_, "load",
+                {.progress = step(++number, "load"), .stop = stop_});
   check_stop();
   record_.set_environment("database", database->environment());
-  warn_if_cached(record_, loaded.bytes);
+  if (const auto server = placement.environment(); !server.is_null())
+    record_.set_environment("server", server);
+  if (placement.warning()) record_.warn(*placement.warning());
+  warn_if_cached(record_, *database);
   for (const auto name : qualify_workloads()) {
     const auto workload = make_sysbench(sysbench_row(name), data, database->engine());
     run_oltp(*database, *workload, oltp_spec(profile_, options_.common.seed), record_,
@@ -188,7 +199,7 @@ ExitCode qualify(const QualifyOptions& options, const CLI::App& command, Command
   if (options.erase != "true") request.named = options.erase;
   request.results_dir = options.common.out.empty() ? fs::path("results") : options.common.out;
   QualifyPlace place(options.target, request);
-  if (!place.is_device()) ScratchDir::remove_abandoned(options.target);
+  if (!place.is_device()) remove_abandoned_servers(options.target);
   RawTarget target = check_and_open(options, place);
   print_plan(place, options);
   Record record = create_record(make_spec(command, context, options.common, options.target),
@@ -263,6 +274,12 @@ void setup_qualify(CLI::App& app, CommandContext& context) {
   command->add_option("--engine", options->engine, "I/O engine of the raw part")
       ->type_name("NAME")
       ->check(CLI::Validator(check_engine, std::string()));
+  command
+      ->add_option("--db", options->db,
+                   "The database: sqlite, or a server of its own: postgresql, mariadb or mysql")
+      ->type_name("NAME");
+  size_option(*command, "--memory", options->memory_bytes,
+              "Hold the database and its page cache to it");
   command->add_flag("--erase", options->erase,
                     "Write to a block device; --erase=SERIAL also over what is on it");
   add_common_options(*command, options->common);

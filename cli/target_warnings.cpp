@@ -70,13 +70,14 @@ void describe_target(Record& record, const DeviceStack& stack) {
   }
 }
 
-void warn_if_cached(Record& record, std::uint64_t bytes) {
-  const auto memory = machine_memory();
-  if (!memory || bytes >= memory->total_bytes) return;
+void warn_if_cached(Record& record, Database& database) {
+  const auto memory = database.memory_bytes();
+  const std::uint64_t bytes = database.size_bytes();
+  if (!memory || bytes >= *memory) return;
   record.warn({"cached",
-               fmt::format("the database ({}) fits in this machine's memory ({}): its reads are "
-                           "served without the drive; only its writes and flushes reach it",
-                           format_size(bytes), format_size(memory->total_bytes))});
+               fmt::format("the database ({}) fits in the memory it has ({}): its reads are served "
+                           "without the drive; only its writes and flushes reach it",
+                           format_size(bytes), format_size(*memory))});
 }
 
 }  // namespace plimsoll::cli

@@ -1,8 +1,7 @@
 // What of the drive and its file system could make a run's numbers a lie.
 #pragma once
 
-#include <cstdint>
-
+#include "oltp/database/database.h"
 #include "rawio/device/identity.h"
 #include "results/record/record.h"
 
@@ -12,7 +11,7 @@ namespace plimsoll::cli {
 // file system, a virtual machine. Writes the drive's identity into the record's environment.
 void describe_target(Record& record, const DeviceStack& stack);
 
-// Warns when `bytes` of data fit into the machine's memory.
-void warn_if_cached(Record& record, std::uint64_t bytes);
+// Warns when the database fits into the memory that it and its page cache may fill.
+void warn_if_cached(Record& record, Database& database);
 
 }  // namespace plimsoll::cli

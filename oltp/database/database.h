@@ -143,6 +143,8 @@ class Database {
   virtual std::vector<PreflightFinding> preflight() = 0;
   // For set-up only (DDL, pragmas): several statements, no result. Throws BrokenError.
   virtual void run_script(const std::string& sql) = 0;
+  // What it and the page cache of its data may fill; empty when on another machine.
+  virtual std::optional<std::uint64_t> memory_bytes() { return std::nullopt; }
   // Null where the engine has nothing to tell. Throws Error.
   virtual std::unique_ptr<DbProbe> probe() { return nullptr; }
 

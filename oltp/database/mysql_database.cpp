@@ -8,6 +8,7 @@
 
 #include "oltp/database/local_server.h"
 #include "oltp/database/mysql_session.h"
+#include "oltp/server/memory_bound.h"
 
 namespace plimsoll {
 namespace {
@@ -53,6 +54,7 @@ class MysqlDatabase final : public Database {
   nlohmann::ordered_json environment() override;
   std::vector<PreflightFinding> preflight() override;
   void run_script(const std::string& sql) override;
+  std::optional<std::uint64_t> memory_bytes() override;
   std::unique_ptr<DbProbe> probe() override { return open_mysql_probe(text_); }
 
   std::unique_ptr<BulkLoad> connect_bulk() override {
@@ -112,11 +114,15 @@ std::vector<PreflightFinding> MysqlDatabase::preflight() {
   require("innodb_doublewrite", "ON", "a torn page can't be repaired after a power failure");
   if (set.contains("log_bin") && set.at("log_bin") == "ON")
     require("sync_binlog", "1", "the binary log may lack what was committed");
-  std::ifstream pid_file(value(connection.get(), "@@pid_file"));
-  pid_t pid = -1;
-  if (!data_path().empty()) pid_file >> pid;
-  add_placement_findings(findings, size_bytes(), data_path(), pid);
   return findings;
+}
+
+std::optional<std::uint64_t> MysqlDatabase::memory_bytes() {
+  if (data_path().empty()) return std::nullopt;
+  std::ifstream pid_file(value(connect_mysql(url_).get(), "@@pid_file"));
+  pid_t pid = -1;
+  pid_file >> pid;
+  return memory_bytes_of(pid);
 }
 
 void MysqlDatabase::run_script(const std::string& sql) {

@@ -8,6 +8,7 @@
 
 #include "oltp/database/local_server.h"
 #include "oltp/database/postgresql_session.h"
+#include "oltp/server/memory_bound.h"
 
 namespace plimsoll {
 namespace {
@@ -52,6 +53,7 @@ class PostgresqlDatabase final : public Database {
   void run_script(const std::string& sql) override {
     query_postgresql(connect_postgresql(url_).get(), sql);
   }
+  std::optional<std::uint64_t> memory_bytes() override;
   std::unique_ptr<DbProbe> probe() override { return open_postgresql_probe(url_); }
 
   std::unique_ptr<BulkLoad> connect_bulk() override {
@@ -111,9 +113,14 @@ std::vector<PreflightFinding> PostgresqlDatabase::preflight() {
                                                     set, rule.because)},
                         true});
   }
-  const auto pid = query_postgresql(connection.get(), "SELECT pg_backend_pid()")[0][0];
-  add_placement_findings(findings, size_bytes(), data_path(), static_cast<pid_t>(std::stol(pid)));
   return findings;
+}
+
+std::optional<std::uint64_t> PostgresqlDatabase::memory_bytes() {
+  if (data_path().empty()) return std::nullopt;
+  const auto connection = connect_postgresql(url_);
+  const auto pid = query_postgresql(connection.get(), "SELECT pg_backend_pid()").at(0).at(0);
+  return memory_bytes_of(static_cast<pid_t>(std::stol(pid)));
 }
 
 DbTables PostgresqlDatabase::tables() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include "oltp/database/sqlite_session.h"
+#include "oltp/server/memory_bound.h"
 #include "results/base/error.h"
 
 namespace plimsoll {
@@ -42,6 +44,7 @@ class SqliteDatabase final : public Database {
   std::string engine() const override { return "sqlite"; }
   nlohmann::ordered_json environment() override;
   std::vector<PreflightFinding> preflight() override;
+  std::optional<std::uint64_t> memory_bytes() override { return memory_bytes_of(getpid()); }
   void run_script(const std::string& sql) override { open_for_run()->exec(sql); }
 
   std::unique_ptr<BulkLoad> connect_bulk() override {

@@ -117,6 +117,8 @@ PrivateServer::~PrivateServer() {
   } catch (const Error&) {
     if (running()) kill();
   }
+  std::error_code ignored;
+  if (discard_) fs::remove_all(folder_, ignored);
 }
 
 void PrivateServer::choose_folder() {

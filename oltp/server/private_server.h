@@ -87,6 +87,7 @@ class PrivateServer {
   void stop();   // clean; throws BrokenError with the log's last line when it didn't end well
   void start();  // again, after stop() or a crash; throws BrokenError
   void kill();   // as a crash does; returns when it is gone
+  void discard() { discard_ = true; }  // a kept folder goes with this object, too
 
  private:
   void choose_folder();
@@ -107,6 +108,7 @@ class PrivateServer {
   std::unique_ptr<ScratchDir> short_run_;  // where the folder's path is too long for a socket
   std::unique_ptr<ServerProcess> process_;
   bool is_new_ = true;
+  bool discard_ = false;
 };
 
 // Ends servers that a killed Plimsoll left running in `place`, then removes their folders.

@@ -60,6 +60,8 @@ const std::vector<WarningKind> kWarningKinds = {
      "The write cache is volatile and writes weren't flushed: they needn't have reached the "
      "medium."},
     // what should be known beside them
+    {"unbounded-memory", kNote,
+     "The database's memory wasn't limited: it can serve reads from all of the machine's."},
     {"interrupted", kNote, "The run was stopped by the user; what was measured until then stands."},
     {"facility-missing", kNote, "Something asked wasn't to be had; the run went on without it."},
     {"virtual-machine", kNote,
