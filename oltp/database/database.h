@@ -37,6 +37,7 @@ struct DbError {
   std::string code;     // SQLSTATE or the engine's own name, e.g. "SQLITE_BUSY"
   std::string message;  // the database's own words
   bool no_space = false;
+  bool duplicate_key = false;
 };
 
 using DbValue = std::variant<std::monostate, std::int64_t, double, std::string>;
@@ -66,8 +67,8 @@ class DbRows {
 class Session {
  public:
   virtual ~Session() = default;
-  // Parameters are `?`, in order. Throws BrokenError with the SQL and the database's words; a driver
-  // of ODBC may leave that to the first execute.
+  // Parameters are `?`, in order. Throws BrokenError with the SQL and the database's words; an ODBC
+  // driver may leave that to the first execute.
   virtual StatementId prepare(const std::string& sql) = 0;
   virtual Outcome begin(Access access) = 0;
   // The number of parameters must be the statement's (asserted).

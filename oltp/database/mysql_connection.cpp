@@ -208,6 +208,7 @@ DbError map_mysql_error(unsigned code, const std::string& words, MysqlPhase phas
   error.message = words;
   std::ranges::replace(error.message, '\n', ' ');
   error.outcome = mysql_outcome(code);
+  error.duplicate_key = code == 1062 || code == 1586;
   if (error.outcome == Outcome::kLost && phase != MysqlPhase::kStatement)
     error.outcome = Outcome::kInDoubt;
   error.no_space =

@@ -105,6 +105,8 @@ Outcome OdbcSession::fail(const OdbcWords& words, bool in_doubt_when_lost) {
   error_.outcome = odbc_outcome(connection_.dialect().engine, words);
   error_.no_space = words.state == "53100" || words.native == 1105 || words.native == 9002 ||
                     words.native == 1114;
+  error_.duplicate_key = words.state == "23505" || words.native == 1062 || words.native == 2601 ||
+                         words.native == 2627;
   // A driver that knows its link is dead says so, whatever the state it gave.
   SQLUINTEGER dead = SQL_CD_FALSE;
   SQLGetConnectAttr(connection_.handle(), SQL_ATTR_CONNECTION_DEAD, &dead, 0, nullptr);

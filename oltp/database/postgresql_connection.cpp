@@ -115,6 +115,7 @@ DbError map_postgresql_error(PGconn* connection, const PGresult* result, PgPhase
   error.message = one_line(PQerrorMessage(connection));
   error.outcome = gone ? Outcome::kLost : postgresql_outcome(error.code);
   error.no_space = error.code == "53100";
+  error.duplicate_key = error.code == "23505";
   if (error.outcome == Outcome::kLost && phase != PgPhase::kStatement)
     error.outcome = Outcome::kInDoubt;
   return error;

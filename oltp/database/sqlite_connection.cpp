@@ -53,14 +53,16 @@ bool is_locked(int code) {
 
 DbError map_sqlite_error(int extended, const char* message) {
   const bool no_space = (extended & 0xff) == SQLITE_FULL;
+  const bool duplicate_key =
+      extended == SQLITE_CONSTRAINT_PRIMARYKEY || extended == SQLITE_CONSTRAINT_UNIQUE;
   if (const CodeName* exact = find_code(extended)) {
-    return {exact->outcome, std::string(exact->name), message, no_space};
+    return {exact->outcome, std::string(exact->name), message, no_space, duplicate_key};
   }
   if (const CodeName* primary = find_code(extended & 0xff)) {
-    return {primary->outcome, fmt::format("{}/{}", primary->name, extended >> 8), message,
-            no_space};
+    return {primary->outcome, fmt::format("{}/{}", primary->name, extended >> 8), message, no_space,
+            duplicate_key};
   }
-  return {Outcome::kFatal, fmt::format("SQLITE/{}", extended), message, no_space};
+  return {Outcome::kFatal, fmt::format("SQLITE/{}", extended), message, no_space, duplicate_key};
 }
 
 SqliteConnection::SqliteConnection(const SqliteOptions& options, Open how)

@@ -206,6 +206,7 @@ TEST_CASE("a duplicate key fails the transaction and not the session", "[conform
     REQUIRE(session->begin(Access::kReadWrite) == Outcome::kOk);
     REQUIRE(insert(*session, 2) == Outcome::kOk);
     CHECK(insert(*session, 1) == Outcome::kFailed);
+    CHECK(session->error().duplicate_key);
     CHECK_FALSE(session->error().code.empty());
     CHECK(count(*session) == 1);  // the whole transaction is gone
     CHECK(insert(*session, 2) == Outcome::kOk);

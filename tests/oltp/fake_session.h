@@ -21,6 +21,7 @@ class FakeSession final : public Session {
  public:
   // Decides what becomes of the n-th call (from 0); all succeed without it.
   std::function<Outcome(std::size_t call)> decide;
+  bool duplicate_key = false;  // is what failed
   std::vector<Call> calls;
 
   StatementId prepare(const std::string& sql) override {
@@ -62,7 +63,7 @@ class FakeSession final : public Session {
   Outcome note(Call call) {
     calls.push_back(std::move(call));
     const Outcome outcome = decide ? decide(calls.size() - 1) : Outcome::kOk;
-    if (outcome != Outcome::kOk) error_ = {outcome, "FAKE", "as told", false};
+    if (outcome != Outcome::kOk) error_ = {outcome, "FAKE", "as told", false, duplicate_key};
     return outcome;
   }
 

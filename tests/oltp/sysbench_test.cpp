@@ -145,6 +145,22 @@ TEST_CASE("a transaction ends at its first statement that fails") {
   CHECK(session.calls.size() == 3);
 }
 
+TEST_CASE("a key that another inserted between delete and insert is a conflict to retry") {
+  const auto outcome_of = [](const char* name, bool duplicate_key) {
+    FakeSession session;
+    session.duplicate_key = duplicate_key;
+    session.decide = [](std::size_t) { return Outcome::kFailed; };
+    const auto workload = make_sysbench(sysbench_row(name), {}, "sqlite");
+    const auto script = workload->script(session, 0);
+    Rng rng(1);
+    script->draw(rng);
+    return script->run();
+  };
+  CHECK(outcome_of("oltp_write_only", true) == Outcome::kRetryable);
+  CHECK(outcome_of("oltp_write_only", false) == Outcome::kFailed);
+  CHECK(outcome_of("oltp_insert", true) == Outcome::kFailed);
+}
+
 TEST_CASE("every statement of the schema is used, and every one used is there") {
   std::set<std::string> used = {"create_table", "create_index", "drop_table"};
   for (const SysbenchRow& row : sysbench_rows()) {
