@@ -76,7 +76,7 @@ fs::path write_page(const Record& record) {
 }
 
 ExitCode conclude(Record& record, const CommonOptions& options, Output output,
-                  const std::function<void()>& measure) {
+                  const std::function<void()>& measure, const Printer& print) {
   std::exception_ptr broken;
   try {
     measure();
@@ -86,7 +86,11 @@ ExitCode conclude(Record& record, const CommonOptions& options, Output output,
   }
   finish(record);
   if (output == Output::kSummaryAndPage) write_page(record);
-  print_summary(record, options.json);
+  if (print && !record.parts().empty()) {
+    print(record);
+  } else {
+    print_summary(record, options.json);
+  }
   if (broken) std::rethrow_exception(broken);
   return code_of(record.verdict());
 }

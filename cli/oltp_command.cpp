@@ -10,6 +10,7 @@
 #include "cli/target_warnings.h"
 #include "oltp/workload/sysbench_load.h"
 #include "results/base/units.h"
+#include "results/report/text_sysbench.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -36,6 +37,8 @@ struct OltpOptions {
   int retries = 10;
   bool pipeline = false;
   std::string on_outage = "continue";
+  std::string report = "plimsoll";
+  double percentile = 95;
 };
 
 SysbenchOptions data_options(const OltpOptions& options) {
@@ -126,6 +129,15 @@ ExitCode run_load(OltpOptions& options, const CLI::App& command, const CommandCo
   });
 }
 
+// Empty: Plimsoll's own.
+Printer report_printer(const OltpOptions& options) {
+  if (options.report != "sysbench") return {};
+  if (options.common.json) throw UsageError("--json and --report sysbench: choose one");
+  return [percentile = options.percentile](const Record& record) {
+    fmt::print("{}", render_sysbench(record, percentile));
+  };
+}
+
 void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& options,
              Record& record, const CommandContext& context) {
   Database& database = place.database();
@@ -144,6 +156,7 @@ void measure(OltpPlace& place, const SysbenchOptions& data, const OltpOptions& o
 ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandContext& context) {
   sysbench_row(options.workload);
   check_spec(run_spec(options));
+  const Printer print = report_printer(options);
   OltpPlace place(place_options(options));
   SysbenchOptions data = data_options(options);
   if (place.is_new()) {
@@ -156,11 +169,12 @@ ExitCode run_run(OltpOptions& options, const CLI::App& command, const CommandCon
   check_options(data);
   Record record = create_record(make_spec(command, context, options.common, place.url()),
                                 options.common, drive_label(place.stack()));
-  return conclude(record, options.common, Output::kSummary, [&] {
+  const auto load_and_measure = [&] {
     describe(record, place.stack());
     if (place.is_new()) load(place, data, options, record, context);
     measure(place, data, options, record, context);
-  });
+  };
+  return conclude(record, options.common, Output::kSummary, load_and_measure, print);
 }
 
 ExitCode run_drop(OltpOptions& options) {
@@ -238,6 +252,12 @@ void add_run_options(CLI::App& command, OltpOptions& options) {
                    "Send a transaction in one round trip (PostgreSQL)");
   command.add_option("--on-outage", options.on_outage, "When the database goes away")
       ->check(CLI::IsMember({"continue", "end"}));
+  command
+      .add_option("--report", options.report, "What is printed: Plimsoll's summary or sysbench's")
+      ->check(CLI::IsMember({"plimsoll", "sysbench"}));
+  command.add_option("--percentile", options.percentile, "The one that sysbench's report has")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 100.0));
   command.add_flag("--keep", options.place.keep, "With --place: leave the database there");
 }
 

@@ -147,6 +147,7 @@ class Run {
   std::int64_t stalled_since_ns_ = -1;
   std::uint64_t repeats_ = 0;
   std::uint64_t unstarted_ = 0;
+  int reconnects_ = 0;
   CpuTime cpu_start_ = {};
   CpuTime cpu_end_ = {};
 };
@@ -257,6 +258,7 @@ void Run::watch_progress(const OltpTick& ended) {
 
 void Run::record_outages(bool all) {
   for (const Outage& outage : shared_.take_outages(all)) {
+    if (measuring_) reconnects_ += outage.sessions;
     const std::int64_t end_ns = outage.end_ns != 0 ? outage.end_ns : last_tick_ns_;
     record_.add_event(
         {outage.start_ns, end_ns - outage.start_ns, "outage",
@@ -319,6 +321,7 @@ Json Run::facts() const {
        measured_s > 0 ? Json(static_cast<double>(all_totals.count()) / measured_s) : Json()},
       {"distribution", workload_.distribution()}};
   facts.update(tally_json(&all_totals, all));
+  facts["reconnects"] = reconnects_;
   facts["unstarted"] = spec_.rate_per_s ? Json(unstarted_) : Json();
   facts["client_cpu"] = client_cpu();
   facts["transactions"] = std::move(transactions);

@@ -55,7 +55,8 @@ struct OltpResult {
 // of kind "oltp": rows of source "oltp" with one operation a transaction type, points "repeats"
 // and, with a rate, "overdue_ns"; events "stall" and "outage"; errors_by_code is by Outcome. Facts:
 // threads, arrivals, asked_rate, achieved_rate, distribution, committed, user_rollbacks, retried,
-// failed, errors, retries, retrying_s, unstarted, client_cpu, transactions {name: the counts}.
+// failed, errors, retries, retrying_s, reconnects, unstarted, client_cpu, transactions {name: the
+// counts}.
 // Throws Error before the part begins for what prevents a run; BrokenError, after the part has
 // ended with all that was measured, for a fatal one.
 OltpResult run_oltp(Database& database, const Workload& workload, const OltpSpec& spec,

@@ -178,10 +178,21 @@ class SysbenchWorkload final : public Workload {
             {"rand_type", random_kind_names()[static_cast<std::size_t>(options_.random)]},
             {"rand_scrambled", options_.scrambled},
             {"pipeline", options_.pipeline},
+            {"queries", queries()},
             {"seed", options_.seed}};
   }
 
  private:
+  // Of one transaction, as sysbench counts them: begin and commit are "other".
+  nlohmann::ordered_json queries() const {
+    int reads = 0, writes = 0;
+    for (const SysbenchStep& step : row_.steps) {
+      const bool read = step.statement.ends_with("select") || step.statement.ends_with("range");
+      (read ? reads : writes) += step.times;
+    }
+    return {{"read", reads}, {"write", writes}, {"other", row_.transaction ? 2 : 0}};
+  }
+
   const SysbenchRow& row_;
   const SysbenchOptions options_;
   const Distribution distribution_;
