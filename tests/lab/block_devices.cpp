@@ -84,7 +84,7 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!stream) throw Unavailable(why("can't write " + path.string()));
 }
 
-std::string read_text(const fs::path& path) {
+std::string first_line_of(const fs::path& path) {
   std::ifstream stream(path);
   std::string text;
   std::getline(stream, text);
@@ -107,7 +107,7 @@ void delete_partitions(const std::string& name) {
   const Fd fd(open(("/dev/" + name).c_str(), O_RDONLY | O_CLOEXEC));
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/sys/block/" + name, error)) {
-    const std::string number = read_text(entry.path() / "partition");
+    const std::string number = first_line_of(entry.path() / "partition");
     if (number.empty()) continue;
     blkpg_partition partition{};
     partition.pno = std::atoi(number.c_str());
@@ -134,7 +134,7 @@ void clear_orphaned_loops() {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/sys/block", error)) {
     const auto backing = entry.path() / "loop/backing_file";
-    if (fs::exists(backing, error) && is_orphan(read_text(backing))) {
+    if (fs::exists(backing, error) && is_orphan(first_line_of(backing))) {
       clear_loop(entry.path().filename().string());
     }
   }
@@ -246,7 +246,7 @@ void LoopDevice::detach() {
   if (index_ < 0) return;
   const fs::path backing = "/sys/block/" + name() + "/loop/backing_file";
   // Detached by others, the name may be another's by now.
-  if (read_text(backing) == file_.string()) {
+  if (first_line_of(backing) == file_.string()) {
     clear_loop(name());
     // With the node open elsewhere the kernel detaches at the last close; give that a moment.
     wait_until([&] { return !fs::exists(backing); }, 500);
@@ -256,7 +256,7 @@ void LoopDevice::detach() {
 
 ZramDevice::ZramDevice(std::uint64_t size_bytes) {
   if (geteuid() != 0) throw Unavailable("zram needs root");
-  const std::string number = read_text("/sys/class/zram-control/hot_add");
+  const std::string number = first_line_of("/sys/class/zram-control/hot_add");
   if (number.empty()) throw Unavailable("no zram: /sys/class/zram-control/hot_add gives nothing");
   index_ = std::atoi(number.c_str());
   write_text("/sys/block/" + name() + "/disksize", std::to_string(size_bytes));
