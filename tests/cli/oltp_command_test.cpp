@@ -30,7 +30,7 @@ double first_number(const std::string& text, const std::string& expression) {
   return std::stod(found[1]);
 }
 
-TEST_CASE("--report sysbench prints what sysbench's parsers read, and it adds up") {
+TEST_CASE("sysbench's report is what its parsers read, and it adds up") {
   const Folders folders;
   const auto result = oltp_run(folders, {"--report", "sysbench", "--percentile", "99"});
   INFO(result.err);

@@ -9,7 +9,8 @@ function el(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== null) element.setAttribute(name, value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  const present = (child) => child !== null && child !== undefined;
+  element.append(...children.flat(Infinity).filter(present));
   return element;
 }
 
