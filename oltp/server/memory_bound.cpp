@@ -1,10 +1,12 @@
 #include "oltp/server/memory_bound.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -93,6 +95,18 @@ fs::path parent_group(const Hierarchy& hierarchy) {
   return hierarchy.mount;
 }
 
+// Groups of a Plimsoll that was killed: "plimsoll-PID-N". One with a process in it stays.
+void remove_abandoned_groups(const fs::path& parent) {
+  constexpr std::string_view kPrefix = "plimsoll-";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const pid_t maker = std::atoi(name.c_str() + kPrefix.size());
+    if (maker > 0 && ::kill(maker, 0) != 0 && errno == ESRCH) rmdir(entry.path().c_str());
+  }
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   throw RefusedError("can't bound the memory of the database: " + what +
                          "; run as root, or under: systemd-run --user --scope -p Delegate=yes …",
@@ -111,7 +125,9 @@ MemoryBound::MemoryBound(std::uint64_t limit_bytes) {
   }
   v2_ = hierarchy->v2;
   static std::atomic<unsigned> made{0};
-  group_ = parent_group(*hierarchy) / fmt::format("plimsoll-{}-{}", getpid(), made++);
+  const fs::path parent = parent_group(*hierarchy);
+  remove_abandoned_groups(parent);
+  group_ = parent / fmt::format("plimsoll-{}-{}", getpid(), made++);
   std::error_code error;
   if (!fs::create_directory(group_, error))
     refuse(fmt::format("making {} failed: {}", group_.string(), error.message()));

@@ -208,5 +208,26 @@ TEST_CASE("a folder the server's user can't reach is refused, naming it") {
   CHECK(empty_folder(shut));
 }
 
+TEST_CASE("a killed Plimsoll's control group is removed by the next") {
+  try {
+    MemoryBound{kMemory_bytes};
+  } catch (const RefusedError& refused) {
+    return lab::skip(refused.what());
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    new MemoryBound(kMemory_bytes);  // never destroyed, as when it is killed
+    _exit(0);
+  }
+  REQUIRE(child > 0);
+  waitpid(child, nullptr, 0);
+  const MemoryBound bound(kMemory_bytes);
+  const auto parent = bound.procs_file().parent_path().parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(parent)) {
+    CHECK(entry.path().filename().string().find(fmt::format("plimsoll-{}-", child)) ==
+          std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll
