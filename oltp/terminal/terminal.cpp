@@ -9,6 +9,9 @@ namespace {
 constexpr std::int64_t kStopCheck_ns = 50'000'000;
 // Between two attempts to come back to a database that is away, times 0.5..1.5 by chance.
 constexpr std::int64_t kReconnect_ns = 100'000'000;
+// A transaction that meets a conflict as the time is up may be repeated for so long: as failed it
+// would be held against the database, though only the time ran out.
+constexpr std::int64_t kGrace_ns = 1'000'000'000;
 
 void add_all(std::map<std::string, std::uint64_t>& into,
              const std::map<std::string, std::uint64_t>& from) {
@@ -152,7 +155,7 @@ bool Terminal::come_back(std::int64_t now_ns) {
 
 bool Terminal::may_retry(Outcome outcome, int repeats, std::int64_t now_ns) const {
   const bool again = outcome == Outcome::kRetryable || outcome == Outcome::kLost;
-  return again && repeats < shared_.retry.limit && now_ns < shared_.queue.deadline_ns();
+  return again && repeats < shared_.retry.limit && now_ns - kGrace_ns < shared_.queue.deadline_ns();
 }
 
 void Terminal::pause(int repeats, std::int64_t now_ns) {
@@ -160,7 +163,8 @@ void Terminal::pause(int repeats, std::int64_t now_ns) {
   const std::int64_t step_ns =
       std::min(shared_.retry.first_wait_ns << std::min(repeats, 20), shared_.retry.longest_wait_ns);
   const std::int64_t until_ns = now_ns + uniform(pause_rng_, step_ns / 2, step_ns + step_ns / 2);
-  shared_.clock.sleep_until_ns(std::min(until_ns, shared_.queue.deadline_ns()));
+  shared_.clock.sleep_until_ns(std::min(until_ns - kGrace_ns, shared_.queue.deadline_ns()) +
+                               kGrace_ns);
 }
 
 void Terminal::account(Outcome outcome, std::size_t type, const OpTiming& timing,
