@@ -97,19 +97,16 @@ class CommitClock {
 
   // The measured part has its whole length also when this thread is woken late.
   void run(Committers& committers) {
-    std::int64_t end_ns = INT64_MAX;
-    std::int64_t next_ns = start_ns_ + plan_.warm_up_ns;
+    // Without a warm-up at once: a drive may fail the first commits before the loop's first turn.
+    std::int64_t end_ns = plan_.warm_up_ns == 0 ? begin_measured() : INT64_MAX;
+    std::int64_t next_ns =
+        std::min(end_ns, start_ns_ + (measured_ ? plan_.interval_ns : plan_.warm_up_ns));
     while (committers.error() == 0 && !hooks_.stop.stop_requested()) {
       const std::int64_t now_ns = wait_to(next_ns);
       if (now_ns < next_ns) continue;
       if (now_ns >= end_ns) break;
-      if (!measured_) {
-        if (plan_.warm_up_ns > 0) tick(now_ns);
-        begin_measured();
-        end_ns = series_.measured_start_ns() + plan_.runtime_ns;
-      } else {
-        tick(now_ns);
-      }
+      tick(now_ns);
+      if (!measured_) end_ns = begin_measured();
       next_ns = std::min(end_ns, now_ns + plan_.interval_ns);
     }
     committers.join();
@@ -127,9 +124,11 @@ class CommitClock {
     SystemClock::instance().sleep_until_ns(std::min(next_ns, now_ns + kStep_ns));
     return SystemClock::instance().now_ns();
   }
-  void begin_measured() {
+  // Returns when it ends.
+  std::int64_t begin_measured() {
     series_.begin_measured();
     measured_ = true;
+    return series_.measured_start_ns() + plan_.runtime_ns;
   }
   void tick(std::int64_t now_ns) {
     series_.tick(now_ns);
