@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +72,22 @@ class FakeSession final : public Session {
   std::vector<std::string> statements_;
   NoRows rows_;
   DbError error_;
+};
+
+// Hands out such sessions, and has nothing else.
+class FakeDatabase final : public Database {
+ public:
+  std::unique_ptr<Session> connect() override { return std::make_unique<FakeSession>(); }
+  std::string engine() const override { return "fake"; }
+  nlohmann::ordered_json environment() override { return {}; }
+  std::vector<PreflightFinding> preflight() override { return {}; }
+  void run_script(const std::string&) override {}
+  std::unique_ptr<BulkLoad> connect_bulk() override { return nullptr; }
+  DbTables tables() override { return {}; }
+  std::uint64_t size_bytes() override { return 0; }
+  std::optional<std::uint64_t> free_bytes() override { return std::nullopt; }
+  void reclaim() override {}
+  std::string data_path() const override { return {}; }
 };
 
 }  // namespace plimsoll::fakes

@@ -63,21 +63,6 @@ class ScriptedWorkload final : public Workload {
   };
 };
 
-class FakeDatabase final : public Database {
- public:
-  std::unique_ptr<Session> connect() override { return std::make_unique<fakes::FakeSession>(); }
-  std::string engine() const override { return "fake"; }
-  nlohmann::ordered_json environment() override { return {}; }
-  std::vector<PreflightFinding> preflight() override { return {}; }
-  void run_script(const std::string&) override {}
-  std::unique_ptr<BulkLoad> connect_bulk() override { return nullptr; }
-  DbTables tables() override { return {}; }
-  std::uint64_t size_bytes() override { return 0; }
-  std::optional<std::uint64_t> free_bytes() override { return std::nullopt; }
-  void reclaim() override {}
-  std::string data_path() const override { return {}; }
-};
-
 OltpSpec quick(int threads = 2, std::int64_t time_ms = 200) {
   OltpSpec spec;
   spec.threads = threads;
@@ -89,7 +74,7 @@ OltpSpec quick(int threads = 2, std::int64_t time_ms = 200) {
 struct Bench {
   lab::TempDir dir;
   Record record = Record::create(dir.free_path("run"), RunSpec{});
-  FakeDatabase database;
+  fakes::FakeDatabase database;
   ScriptedWorkload workload;
 
   OltpResult run(const OltpSpec& spec, const OltpHooks& hooks = {}) {
