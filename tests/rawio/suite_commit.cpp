@@ -32,6 +32,15 @@ struct CommitLab {
   }
 };
 
+RawTarget open_to_erase(const std::string& node) {
+  TargetOptions options;
+  options.path = node;
+  options.writes = true;
+  options.erase.erase = true;
+  options.erase.results_dir = "/dev/shm";
+  return RawTarget::open(options);
+}
+
 CommitPlan short_plan() {
   CommitPlan plan;
   plan.runtime_ns = kSecond_ns / 5;
@@ -86,12 +95,7 @@ TEST_CASE("grouped committers share the flush of a slow drive, alone each waits 
   if (!device) return;
   const lab::DeviceDir results;
   auto record = Record::create(results.path() / "run", CommitLab::commit_run());
-  TargetOptions options;
-  options.path = device->node();
-  options.writes = true;
-  options.erase.erase = true;
-  options.erase.results_dir = "/dev/shm";
-  auto target = RawTarget::open(options);
+  auto target = open_to_erase(device->node());
   auto plan = short_plan();
   plan.runtime_ns = kSecond_ns;
   const auto one = run_commit(plan, {CommitMethod::kFdatasync, 1, false}, target, record);
@@ -114,12 +118,7 @@ TEST_CASE("a drive that fails ends the cell with its errno and offset", "[slow]"
   if (!device) return;
   const lab::DeviceDir results;
   auto record = Record::create(results.path() / "run", CommitLab::commit_run());
-  TargetOptions options;
-  options.path = device->node();
-  options.writes = true;
-  options.erase.erase = true;
-  options.erase.results_dir = "/dev/shm";
-  auto target = RawTarget::open(options);
+  auto target = open_to_erase(device->node());
   auto plan = short_plan();
   plan.runtime_ns = 20 * kSecond_ns;
   for (const bool grouped : {false, true}) {
