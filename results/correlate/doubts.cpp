@@ -39,6 +39,13 @@ class WorstPart {
   std::string text_;
 };
 
+// Who told processes apart during the run knows better than a difference of bytes.
+bool already_warned(const Record& record, const char* id) {
+  const auto warnings = record.warnings();
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [&](const Warning& warning) { return warning.id == id; });
+}
+
 // Bytes read and written, warm-up included.
 double bytes_moved(const Record& record, const Part& part, const std::string& source) {
   double bytes = 0;
@@ -146,7 +153,7 @@ std::vector<Warning> find_doubts(const Record& record) {
     find_saturated(part, saturated);
   }
   std::vector<Warning> warnings;
-  shared.report("shared-drive", warnings);
+  if (!already_warned(record, "shared-drive")) shared.report("shared-drive", warnings);
   busy.report("busy-machine", warnings);
   saturated.report("saturated-load-generator", warnings);
   short_run.report("short-run", warnings);

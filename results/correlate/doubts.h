@@ -10,6 +10,7 @@ namespace plimsoll {
 // Pure and deterministic; the caller stores them (Record::warn) before it renders a report. At most
 // one of each kind, about the worst part:
 // - "shared-drive": the drive moved over a tenth (and 4 MiB) more bytes than a raw part asked for;
+//   not where the run itself has said it, having told processes apart;
 // - "busy-machine": other processes' user time took over 15 % of the processors;
 // - "saturated-load-generator": the threads of a raw part were on a processor for over 95 % of it;
 // - "short-run": a p99 that rests on fewer than 1,000 operations, so on fewer than ten.
